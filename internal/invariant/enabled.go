@@ -1,0 +1,6 @@
+//go:build invariants
+
+package invariant
+
+// Enabled says whether this build carries the expensive checks.
+const Enabled = true

@@ -1,0 +1,75 @@
+package mem
+
+import (
+	"unsafe"
+
+	"github.com/covey-db/covey/internal/invariant"
+)
+
+// This file holds blocks above the largest class: runs of pages, and mappings of their own.
+
+// allocLarge is a block of n bytes, n above smallMax.
+func (a *Arena) allocLarge(p Purpose, n int) Ref {
+	size := Usable(n)
+	a.account(p, int64(size))
+	if n > runBytesMax {
+		index := a.newIndex()
+		a.mapRegion(index, uintptr(size))
+		return Ref(index) << offsetBits
+	}
+	pages := uint32(size >> pageShift)
+	index, page := a.allocPages(pages)
+	spans := a.pages.chunks[index].spans
+	for i := page; i < page+pages; i++ {
+		spans[i] = span{head: uint8(page), kind: pageMore}
+	}
+	spans[page] = span{pages: uint8(pages), head: uint8(page), kind: pageRun}
+	return Ref(index)<<offsetBits | Ref(page*pageUnits)
+}
+
+// freeLarge gives such a block back.
+func (a *Arena) freeLarge(p Purpose, r Ref, n int) {
+	size := Usable(n)
+	a.account(p, -int64(size))
+	index := r.chunk()
+	if n > runBytesMax {
+		invariant.That(a.regions[index].size == uintptr(size), "a mapping is freed with another size than it has")
+		a.unmapRegion(index)
+		a.pages.unused = append(a.pages.unused, index)
+		return
+	}
+	page := uint32(r.offset() >> pageShift)
+	s := &a.pages.chunks[index].spans[page]
+	invariant.That(s.kind == pageRun && int(s.pages) == size>>pageShift, "a run is freed with another size than it has")
+	a.freePages(index, page, uint32(s.pages))
+}
+
+// resizeMapping makes a mapping of its own larger or smaller; its Ref stays.
+func (a *Arena) resizeMapping(p Purpose, r Ref, have, want int) {
+	g := &a.regions[r.chunk()]
+	from, to := uintptr(Usable(have)), uintptr(Usable(want))
+	invariant.That(g.size == from, "a mapping is resized with another size than it has")
+	g.base = remapMemory(g.base, from, to)
+	g.size = to
+	a.mapped += int64(to) - int64(from)
+	a.account(p, int64(to)-int64(from))
+}
+
+// mapRegion gives memory to a chunk index.
+func (a *Arena) mapRegion(index uint32, size uintptr) {
+	a.regions[index] = region{base: mapMemory(size), size: size}
+	a.mapped += int64(size)
+}
+
+// unmapRegion takes the memory of a chunk index away.
+func (a *Arena) unmapRegion(index uint32) {
+	g := &a.regions[index]
+	unmapMemory(g.base, g.size)
+	a.mapped -= int64(g.size)
+	*g = region{}
+}
+
+// discardPages tells the system that the contents of pages are not needed; they read as anything after that.
+func (a *Arena) discardPages(index, page, n uint32) {
+	discardMemory(unsafe.Add(a.regions[index].base, uintptr(page)<<pageShift), uintptr(n)<<pageShift)
+}

@@ -1,5 +1,7 @@
 package wire
 
+import "strings"
+
 // This file holds the small value types that name and describe a node: its id, its address text and its flags.
 
 // NodeIDLen is the length of a node id: 160 random bits in lower-case hex.
@@ -77,6 +79,42 @@ func ParseHost[T string | []byte](s T) (h Host, ok bool) {
 func isHostByte(c byte) bool {
 	return isDigit(c) || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' ||
 		c == '.' || c == ':' || c == '-' || c == '_' || c == '%'
+}
+
+// nameMax bounds host names and node names, in bytes; with their final NUL they fit 256.
+const nameMax = 255
+
+// IsHostname reports whether s can be announced as a host name: letters, digits, hyphens, dots and, more than Redis
+// takes from its configuration, underscores.
+func IsHostname[T string | []byte](s T) bool {
+	if len(s) == 0 || len(s) > nameMax {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; !isHostByte(c) || c == ':' || c == '%' {
+			return false
+		}
+	}
+	return true
+}
+
+// IsNodeName reports whether s can be a human readable node name: what Redis takes, without the separators and quotes
+// with which a written nodes.conf could not be read again.
+func IsNodeName[T string | []byte](s T) bool {
+	if len(s) == 0 || len(s) > nameMax {
+		return false
+	}
+	for i := range len(s) {
+		if !isNameByte(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// isNameByte reports whether c may be in the value of an aux field.
+func isNameByte(c byte) bool {
+	return c > ' ' && c != 0x7f && strings.IndexByte("!#$%&()*+:;<>?@[]^{|}~,=\"'\\", c) < 0
 }
 
 // Len is the length of the text.

@@ -143,6 +143,8 @@ type Extensions struct {
 	Forgotten []Forgotten
 	// Unknown counts extensions of a type this package does not know; they were skipped.
 	Unknown int
+	// Refused counts names and ids that were left out because they could not be shown or stored.
+	Refused int
 }
 
 // Forgotten is a node to be removed and not to be added again for a while.

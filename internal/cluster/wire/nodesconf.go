@@ -55,7 +55,7 @@ type NodeLine struct {
 	Connected bool
 	// Slots are the slots the node serves.
 	Slots slot.Set
-	// Open are the slots on the move; only the line of this node has some.
+	// Open are the slots on the move, in ascending order when Redis writes them; only the line of this node has some.
 	Open []OpenSlot
 }
 

@@ -349,9 +349,13 @@ func (r *confReader) finish() {
 	}
 	for i := range known {
 		n := &r.conf.Nodes[i]
-		if n.Primary.IsZero() {
+		if n.Primary.IsZero() || !n.Flags.Has(FlagReplica) {
 			r.conf.CurrentEpoch = max(r.conf.CurrentEpoch, n.ConfigEpoch)
-		} else if p := &r.conf.Nodes[r.index[n.Primary]]; !p.ShardID.IsZero() {
+		}
+		if n.Primary.IsZero() {
+			continue
+		}
+		if p := &r.conf.Nodes[r.index[n.Primary]]; !p.ShardID.IsZero() {
 			n.ShardID = p.ShardID
 		}
 	}

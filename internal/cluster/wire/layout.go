@@ -1,6 +1,10 @@
 package wire
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/covey-db/covey/internal/slot"
+)
 
 // This file holds where the fields of a packet are. All numbers are big endian, except that the slot bitmap is bytes:
 // slot s is bit s&7 of byte s/8. docs/formats/cluster-bus.md draws the same table with its reasons.
@@ -34,7 +38,7 @@ const (
 	offMsgFlags     = offState + 1
 	headerBytes     = offMsgFlags + 3
 
-	slotBytes     = 2048 // the bitmap of 16384 slots
+	slotBytes     = slot.BitmapBytes
 	reservedBytes = 30
 )
 

@@ -176,7 +176,7 @@ const (
 )
 
 func (n *NodeLine) appendSlots(dst []byte) []byte {
-	for first, last := range n.Slots.Ranges() {
+	for first, last := range n.Slots.Ranges {
 		dst = append(dst, ' ')
 		dst = strconv.AppendUint(dst, uint64(first), 10)
 		if last != first {

@@ -1,0 +1,94 @@
+package rdb
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/covey-db/covey/internal/checksum"
+)
+
+// A DUMP payload is a type, a value, the RDB version in two bytes and the CRC64 of all before it in eight, little endian.
+
+// AppendDumpFooter closes the payload that begins at start.
+func AppendDumpFooter(dst []byte, start int) []byte {
+	dst = binary.LittleEndian.AppendUint16(dst, WriteVersion)
+	return binary.LittleEndian.AppendUint64(dst, checksum.CRC64(0, dst[start:]))
+}
+
+// VerifyDump checks the end of a payload and returns what stands before it. The error is ErrDumpFooter.
+func VerifyDump(payload []byte) ([]byte, error) {
+	if len(payload) < dumpFooterSize {
+		return nil, ErrDumpFooter
+	}
+	body := payload[:len(payload)-dumpFooterSize]
+	footer := payload[len(body):]
+	if binary.LittleEndian.Uint16(footer) > DumpVersionMax {
+		return nil, ErrDumpFooter
+	}
+	if checksum.CRC64(0, payload[:len(body)+2]) != binary.LittleEndian.Uint64(footer[2:]) {
+		return nil, ErrDumpFooter
+	}
+	return body, nil
+}
+
+// DecodeDump reads the payload of DUMP. The error is ErrDumpFooter, or wraps ErrDumpData and the reason, or, if it is not
+// about the bytes (IsDamage), the ValueBuilder's.
+func DecodeDump(payload []byte, b ValueBuilder) error {
+	body, err := VerifyDump(payload)
+	if err != nil {
+		return err
+	}
+	var d Decoder
+	d.src, d.value = sourceOf(body), b
+	return dumpError(d.located(d.decodeOne()))
+}
+
+func (d *Decoder) decodeOne() error {
+	t, err := d.src.oneByte()
+	if err != nil {
+		return err
+	}
+	if err := d.readValue(Type(t)); err != nil {
+		return err
+	}
+	if d.src.at != d.src.end {
+		return ErrTrailing
+	}
+	return d.value.End()
+}
+
+func dumpError(err error) error {
+	if err == nil || !IsDamage(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrDumpData, err)
+}
+
+// DecodeFunctions reads the payload of FUNCTION DUMP and gives every library to use.
+func DecodeFunctions(payload []byte, use func(code []byte) error) error {
+	body, err := VerifyDump(payload)
+	if err != nil {
+		return err
+	}
+	var d Decoder
+	d.src = sourceOf(body)
+	for err == nil && d.src.at < d.src.end {
+		err = d.readLibrary(use)
+	}
+	return dumpError(d.located(err))
+}
+
+func (d *Decoder) readLibrary(use func(code []byte) error) error {
+	op, err := d.src.oneByte()
+	if err != nil {
+		return err
+	}
+	if op != opFunction {
+		return ErrType
+	}
+	code, err := d.str(&d.text)
+	if err != nil {
+		return err
+	}
+	return use(code)
+}

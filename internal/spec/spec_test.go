@@ -273,7 +273,9 @@ func BenchmarkLookup(b *testing.B) {
 
 func BenchmarkKeys(b *testing.B) {
 	table := load(b)
-	for _, words := range []string{"GET k", "SET k v", "SET k v EX 10", "MSET a 1 b 2 c 3 d 4", "ZUNION 2 a b", "XREAD COUNT 2 STREAMS a b 0 0"} {
+	for _, words := range []string{
+		"GET k", "SET k v", "SET k v EX 10", "MSET a 1 b 2 c 3 d 4", "ZUNION 2 a b", "XREAD COUNT 2 STREAMS a b 0 0",
+	} {
 		args := line(words)
 		row, _ := table.Resolve(args)
 		dst := make([]KeyRef, 0, 8)

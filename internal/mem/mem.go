@@ -39,6 +39,8 @@ const (
 	RefBits = 40
 	// RefMask selects the bits of a Ref in a word that also holds something else.
 	RefMask = 1<<RefBits - 1
+	// MappedMin is the largest request that is not a mapping of its own. Above it a new block is all zero.
+	MappedMin = runBytesMax
 
 	unitShift   = 3  // a block starts at a multiple of 8 bytes
 	offsetBits  = 17 // units in a chunk
@@ -51,7 +53,7 @@ const (
 	pageUnits   = pageSize >> unitShift
 	chunksMax   = 1 << (RefBits - offsetBits)
 	systemPage  = 4096 // granularity of a mapping of its own
-	runBytesMax = chunkSize / 2
+	runBytesMax = chunkSize / 2 // a larger block is a mapping of its own
 )
 
 // chunk is the part of a Ref that names the chunk.

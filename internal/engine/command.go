@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"github.com/covey-db/covey/internal/spec"
+)
+
+// Scope says which locks a command needs.
+type Scope uint8
+
+const (
+	ScopeKeys  Scope = iota // the shards of its keys; none for a command without keys
+	ScopeWhole              // a command without keys that reads or changes the data: EXEC takes all shards for it
+)
+
+// Handler is what a command does, joined with its row by name.
+type Handler struct {
+	Run   func(*Ctx)
+	Scope Scope
+}
+
+// Command is a row joined with its handler.
+type Command struct {
+	*spec.Row
+	run          func(*Ctx)
+	scope        Scope
+	simple       int  // argument index of the only key, 0 when keys are found by the row's key specs
+	keyed        bool // has keys at all
+	write        bool
+	readonly     bool
+	denyOOM      bool
+	fast         bool
+	mayReplicate bool
+}
+
+// join binds rows to handlers; a handler without a row is a mistake of ours.
+func (e *Engine) join(handlers map[string]Handler) {
+	e.table = e.table.Restrict(func(r *spec.Row) bool {
+		_, ok := handlers[r.Full]
+		return ok || len(r.Subs) > 0 && anySub(r, handlers)
+	})
+	e.commands = make([]*Command, e.table.IDs())
+	joined := 0
+	for r := range e.table.All() {
+		h, ok := handlers[r.Full]
+		if ok {
+			joined++
+		}
+		e.commands[r.ID] = newCommand(r, h)
+	}
+	if joined != len(handlers) {
+		e.panicUnjoined(handlers)
+	}
+}
+
+func anySub(r *spec.Row, handlers map[string]Handler) bool {
+	for _, sub := range r.Subs {
+		if _, ok := handlers[sub.Full]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *Engine) panicUnjoined(handlers map[string]Handler) {
+	for name := range handlers {
+		if e.table.Find([]byte(name)) == nil {
+			panic("engine: handler without a command row: " + name)
+		}
+	}
+}
+
+func newCommand(r *spec.Row, h Handler) *Command {
+	c := &Command{
+		Row:          r,
+		run:          h.Run,
+		scope:        h.Scope,
+		keyed:        r.HasKeys(),
+		write:        r.Flags&spec.Write != 0,
+		readonly:     r.Flags&spec.ReadOnly != 0,
+		denyOOM:      r.Flags&spec.DenyOOM != 0,
+		fast:         r.Flags&spec.Fast != 0,
+		mayReplicate: r.Flags&spec.MayReplicate != 0,
+	}
+	if r.FirstKey > 0 && r.FirstKey == r.LastKey && len(r.KeySpecs) == 1 && r.Flags&spec.MovableKeys == 0 {
+		c.simple = r.FirstKey
+	}
+	return c
+}
+
+// Command returns the joined command of a row.
+func (e *Engine) Command(r *spec.Row) *Command { return e.commands[r.ID] }
+
+// Lookup finds a command by the first one or two arguments; nil with the container row when the sub-command is unknown.
+func (e *Engine) lookup(args [][]byte) (cmd *Command, container *spec.Row) {
+	row := e.table.Lookup(args[0])
+	if row == nil {
+		return nil, nil
+	}
+	if len(row.Subs) == 0 {
+		return e.commands[row.ID], nil
+	}
+	if len(args) < 2 {
+		return e.commands[row.ID], nil
+	}
+	sub := row.Sub(args[1])
+	if sub == nil {
+		if e.commands[row.ID].run != nil {
+			return e.commands[row.ID], nil
+		}
+		return nil, row
+	}
+	return e.commands[sub.ID], nil
+}

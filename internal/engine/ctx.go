@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"github.com/covey-db/covey/internal/clock"
+	"github.com/covey-db/covey/internal/keyspace"
+	"github.com/covey-db/covey/internal/num"
+	"github.com/covey-db/covey/internal/resp"
+	"github.com/covey-db/covey/internal/spec"
+)
+
+// Ctx is what a handler sees of one command: its arguments, its keys under lock, the reply, and the effects it leaves in
+// the log. It belongs to a worker and is reused: nothing of it may be kept after the handler returned.
+type Ctx struct {
+	S    *Session
+	Cmd  *Command
+	Args [][]byte // Args[0] is the name as the client wrote it; they point into the read buffer
+	Now  clock.Millis
+	W    *Worker
+
+	e        *Engine
+	keys     []keyspace.Key // in the order of the row's key specs
+	keyRefs  []spec.KeyRef
+	held     uint64 // shards locked by this command
+	inExec   bool   // the locks belong to EXEC, and so does the end of the effect block
+	logging  bool   // effects are wanted
+	silent   bool   // the handler forbade the propagation of the command itself
+	explicit bool   // the handler gave the effect itself
+	failed   bool   // the last reply is an error
+	dirty    int    // changes made; 0 means nothing to propagate
+	asking   bool   // ASKING was sent just before
+	raw      []byte // the command as received, on the link to a primary
+}
+
+// Engine gives access to the kernel.
+func (c *Ctx) Engine() *Engine { return c.e }
+
+// DB is the selected database.
+func (c *Ctx) DB() int { return c.S.db }
+
+// Arg is argument i as bytes.
+func (c *Ctx) Arg(i int) []byte { return c.Args[i] }
+
+// ArgIs compares argument i with an upper-case word, ignoring case.
+func (c *Ctx) ArgIs(i int, word string) bool { return FoldEqual(c.Args[i], word) }
+
+// FoldEqual compares b with an upper-case ASCII word, ignoring case.
+func FoldEqual(b []byte, word string) bool {
+	if len(b) != len(word) {
+		return false
+	}
+	for i := range b {
+		ch := b[i]
+		if ch >= 'a' && ch <= 'z' {
+			ch -= 'a' - 'A'
+		}
+		if ch != word[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Int reads argument i as a 64-bit integer; when it is none the error has been replied.
+func (c *Ctx) Int(i int) (int64, bool) {
+	n, ok := num.ParseInt(c.Args[i])
+	if !ok {
+		c.Err(ErrNotInteger)
+	}
+	return n, ok
+}
+
+// IntBetween reads argument i as an integer in a range; otherwise text has been replied.
+func (c *Ctx) IntBetween(i int, low, high int64, text string) (int64, bool) {
+	n, ok := num.ParseInt(c.Args[i])
+	if !ok || n < low || n > high {
+		c.Err(text)
+		return 0, false
+	}
+	return n, true
+}
+
+// NumKeys is the number of keys of the command.
+func (c *Ctx) NumKeys() int { return len(c.keys) }
+
+// Key is the i-th key, in the order of the row's key specs.
+func (c *Ctx) Key(i int) *keyspace.Key { return &c.keys[i] }
+
+// Shard is the locked shard of the i-th key.
+func (c *Ctx) Shard(i int) *Shard { return &c.e.shards[keyspace.ShardOf(c.keys[i].Slot)] }
+
+// Part is the data that holds the i-th key; its shard is locked.
+func (c *Ctx) Part(i int) *keyspace.Part { return c.Shard(i).Part }
+
+// Proto is the protocol version of the client.
+func (c *Ctx) Proto() resp.Version { return c.S.proto }
+
+// InExec says whether the command runs inside EXEC or a script, where nothing may wait.
+func (c *Ctx) InExec() bool { return c.inExec }
+
+// FromPrimary says whether the command came over the link to this node's primary.
+func (c *Ctx) FromPrimary() bool { return c.S.primaryLink }

@@ -1,0 +1,221 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/covey-db/covey/internal/keyspace"
+	"github.com/covey-db/covey/internal/spec"
+)
+
+// execute takes one command through all checks to its handler and returns the time it ended. again means that the command
+// has to wait and must be given once more.
+func (c *Ctx) execute(start int64) (end int64, again bool) {
+	s := c.S
+	c.failed, c.silent, c.explicit, c.dirty = false, false, false, 0
+	c.keys = c.keys[:0]
+	c.asking, s.asking = s.asking, false
+	if s.replyMode == replySkipNext {
+		s.replyMode = replySkipThis
+	}
+	mark := c.W.Out.mark()
+	cmd := c.admit()
+	if cmd != nil {
+		if c.held == 0 && c.e.Pause.mode.Load() != 0 && c.mustPause(cmd) {
+			s.asking = c.asking
+			return start, true
+		}
+		if s.multi != nil && c.queues(cmd) {
+			c.queue(cmd)
+		} else if c.run(cmd) {
+			s.asking = c.asking
+			return start, true
+		}
+		c.W.calls[cmd.ID].calls.Add(1)
+	}
+	end = c.W.nanos()
+	if cmd != nil {
+		c.W.calls[cmd.ID].nanos.Add(end - start)
+		if c.failed {
+			c.W.calls[cmd.ID].failed.Add(1)
+		}
+	}
+	c.W.Counters.Commands.Add(1)
+	if s.replyMode != replyOn {
+		c.dropReply(mark)
+	}
+	return end, false
+}
+
+func (c *Ctx) dropReply(mark outMark) {
+	c.W.Out.cutBack(mark)
+	if c.S.replyMode == replySkipThis {
+		c.S.replyMode = replyOn
+	}
+}
+
+// admit finds the command and applies the checks that need no key. nil: the refusal has been replied.
+func (c *Ctx) admit() *Command {
+	cmd, container := c.e.lookup(c.Args)
+	if cmd == nil || cmd.run == nil {
+		c.unknown(cmd, container)
+		return nil
+	}
+	c.Cmd = cmd
+	c.S.cmd.Store(cmd)
+	if cmd.Arity > 0 && len(c.Args) != cmd.Arity || len(c.Args) < -cmd.Arity {
+		c.ArityErr()
+		c.refused(cmd)
+		return nil
+	}
+	if c.S.primaryLink {
+		return cmd
+	}
+	if text := c.refusal(cmd); text != "" {
+		c.Err(text)
+		c.refused(cmd)
+		return nil
+	}
+	return cmd
+}
+
+func (c *Ctx) refused(cmd *Command) {
+	c.W.calls[cmd.ID].rejected.Add(1)
+	c.spoilMulti()
+}
+
+// refusal is the first check that cmd fails, "" for none. The order is Redis's.
+func (c *Ctx) refusal(cmd *Command) string {
+	e, s := c.e, c.S
+	switch {
+	case !s.loggedIn && cmd.Flags&spec.NoAuth == 0:
+		return ErrNoAuth
+	case e.Settings.MaxMemory().Load() > 0 && !e.Evictor.makeRoom(c) && (cmd.denyOOM || c.queuedDenyOOM(cmd)):
+		return ErrOOM
+	}
+	if cmd.write && !e.Role.IsReplica() {
+		if e.Settings.WritesRefused.Load() {
+			return ErrDiskWrite
+		}
+		if n := e.Settings.MinReplicas.Load(); n > 0 && int64(e.Role.GoodReplicas()) < n {
+			return ErrNoReplicas
+		}
+	}
+	if e.Role.IsReplica() {
+		if cmd.write && e.Settings.ReplicaReadOnly.Load() && !c.routedElsewhere(cmd) {
+			return ErrReadOnly
+		}
+		if !e.Role.linkUp.Load() && !e.Settings.ServeStale.Load() && cmd.Flags&spec.Stale == 0 {
+			return ErrMasterDown
+		}
+	}
+	if e.loading.Load() && cmd.Flags&spec.Loading == 0 {
+		return ErrLoading
+	}
+	return ""
+}
+
+// routedElsewhere says whether a cluster node redirects the command anyway, so that a replica answers MOVED and not
+// READONLY.
+func (c *Ctx) routedElsewhere(cmd *Command) bool { return c.e.ClusterOn && cmd.keyed }
+
+// mustPause suspends the session when a pause holds cmd.
+func (c *Ctx) mustPause(cmd *Command) bool {
+	if c.S.primaryLink || c.S.multi != nil && c.queues(cmd) {
+		return false
+	}
+	held := c.e.Pause.holds(cmd)
+	if cmd.Full == "exec" && c.S.multi != nil {
+		held = held || c.e.Pause.any() && c.S.multi.writes
+	}
+	return held && c.pauseHere()
+}
+
+// run executes one command outside a transaction; true when it has to be given again because a pause began.
+func (c *Ctx) run(cmd *Command) (again bool) {
+	if !cmd.keyed {
+		c.beginEffects()
+		cmd.run(c)
+		c.finish()
+		return false
+	}
+	set, ok := c.findKeys(cmd)
+	if !ok {
+		c.refused(cmd)
+		return false
+	}
+	c.e.lockSet(set)
+	c.held = set
+	if cmd.write && !c.S.primaryLink && c.e.Pause.mode.Load() != 0 {
+		c.unlock()
+		return c.mustPause(cmd)
+	}
+	if c.e.ClusterOn && !c.S.primaryLink && !c.routed(cmd) {
+		c.refused(cmd)
+		c.unlock()
+		return false
+	}
+	c.beginEffects()
+	cmd.run(c)
+	c.finish()
+	return false
+}
+
+// finish ends a command that ran by itself: its effects go to the log, its locks are released.
+func (c *Ctx) finish() {
+	c.endCommand()
+	c.commitEffects()
+	c.unlock()
+}
+
+// findKeys fills c.keys and returns the set of shards they live in; false when an error has been replied.
+func (c *Ctx) findKeys(cmd *Command) (set uint64, ok bool) {
+	if cmd.simple > 0 {
+		c.keys = append(c.keys, c.e.hasher.Key(c.Args[cmd.simple]))
+		return shardBit(c.keys[0].Slot), true
+	}
+	c.keyRefs = cmd.RouteKeys(c.Args, c.keyRefs[:0]) // none when the handler is going to refuse the arguments
+	for _, ref := range c.keyRefs {
+		k := c.e.hasher.Key(c.Args[ref.Pos])
+		if c.e.ClusterOn && len(c.keys) > 0 && k.Slot != c.keys[0].Slot && !c.S.primaryLink {
+			c.Err(ErrCrossSlot)
+			return 0, false
+		}
+		c.keys = append(c.keys, k)
+		set |= shardBit(k.Slot)
+	}
+	return set, true
+}
+
+// unknown replies that a command or sub-command does not exist.
+func (c *Ctx) unknown(cmd *Command, container *spec.Row) {
+	defer c.spoilMulti()
+	if container != nil {
+		c.Err(fmt.Sprintf(ErrUnknownSub, printable(c.Args[1], 128), strings.ToUpper(container.Full)))
+		return
+	}
+	if cmd != nil && len(c.Args) < 2 {
+		c.Cmd = cmd
+		c.ArityErr()
+		return
+	}
+	const argsBytesMax = 128 // as much of the arguments as Redis shows
+	var shown strings.Builder
+	for _, a := range c.Args[1:] {
+		if shown.Len() >= argsBytesMax {
+			break
+		}
+		fmt.Fprintf(&shown, "'%s' ", printable(a, argsBytesMax-shown.Len()))
+	}
+	c.Err(fmt.Sprintf("ERR unknown command '%s', with args beginning with: %s", printable(c.Args[0], 128), shown.String()))
+}
+
+func printable(b []byte, most int) string {
+	if len(b) > most {
+		b = b[:most]
+	}
+	return string(b)
+}
+
+// KeyAt computes the key of an argument outside the row's key specs.
+func (c *Ctx) KeyAt(arg int) keyspace.Key { return c.e.hasher.Key(c.Args[arg]) }

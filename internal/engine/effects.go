@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"github.com/covey-db/covey/internal/num"
+	"github.com/covey-db/covey/internal/resp"
+)
+
+// An effect is what replicas and the append-only file must repeat to reach the same data: deterministic commands. Handlers
+// whose command is deterministic do nothing: the command itself is its effect when it changed something.
+
+// effects are the encoded effects of the command or transaction that runs; they belong to the worker.
+type effects struct {
+	buf   []byte
+	count int
+	first int // database of the first effect
+	last  int // database of the last effect
+}
+
+// beginEffects starts collecting; the shards are locked, so whether the log is on cannot change until commitEffects.
+func (c *Ctx) beginEffects() {
+	if c.inExec {
+		return
+	}
+	c.logging = c.e.Log.on.Load() && !c.S.primaryLink
+	c.W.effects.buf = c.W.effects.buf[:0]
+	c.W.effects.count = 0
+}
+
+// Propagate adds an effect in place of the command itself.
+func (c *Ctx) Propagate(args ...[]byte) {
+	c.explicit = true
+	c.addEffect(args)
+}
+
+// PropagateNothing keeps the command itself out of the log although it changed something.
+func (c *Ctx) PropagateNothing() { c.silent = true }
+
+func (c *Ctx) addEffect(args [][]byte) {
+	if !c.logging {
+		return
+	}
+	fx := &c.W.effects
+	if fx.count == 0 {
+		fx.first = c.S.db
+	} else if fx.last != c.S.db {
+		fx.buf = appendSelect(fx.buf, c.S.db)
+	}
+	fx.last = c.S.db
+	fx.buf = resp.AppendCommand(fx.buf, args...)
+	fx.count++
+}
+
+func appendSelect(dst []byte, db int) []byte {
+	var digits [20]byte
+	return resp.AppendCommand(dst, []byte("SELECT"), num.AppendInt(digits[:0], int64(db)))
+}
+
+var (
+	wordDel    = []byte("DEL")
+	wordUnlink = []byte("UNLINK")
+)
+
+func (c *Ctx) logDelete(key []byte) {
+	word := wordDel
+	if c.e.Settings.LazyExpire.Load() {
+		word = wordUnlink
+	}
+	pair := [2][]byte{word, key}
+	c.addEffect(pair[:])
+}
+
+// endCommand adds the command itself when it changed something and gave no effect of its own.
+func (c *Ctx) endCommand() {
+	if c.dirty > 0 {
+		c.e.Stats.Dirty.Add(int64(c.dirty))
+		if !c.explicit && !c.silent {
+			c.addEffect(c.Args)
+		}
+	}
+}
+
+// commitEffects appends what was collected as one contiguous block; the shards are still locked.
+func (c *Ctx) commitEffects() {
+	if c.inExec {
+		return
+	}
+	if c.S.primaryLink {
+		c.commitRaw()
+		return
+	}
+	fx := &c.W.effects
+	if fx.count == 0 {
+		return
+	}
+	c.S.written = c.e.Log.append(fx)
+	c.W.logged = true
+	fx.count = 0
+}
+
+// commitRaw passes a primary's stream on as it came: replicas of a replica count the same offsets.
+func (c *Ctx) commitRaw() {
+	if len(c.raw) == 0 {
+		return
+	}
+	c.e.Log.appendRaw(c.raw, c.S.db)
+	c.W.logged = true
+	c.raw = nil
+}
+
+func appendInt(dst []byte, n int64) []byte { return num.AppendInt(dst, n) }

@@ -1,0 +1,215 @@
+package engine
+
+import (
+	"sync/atomic"
+
+	"github.com/covey-db/covey/internal/clock"
+	"github.com/covey-db/covey/internal/keyspace"
+)
+
+// Policy is a maxmemory-policy.
+type Policy uint32
+
+const (
+	NoEviction Policy = iota
+	AllKeysLRU
+	VolatileLRU
+	AllKeysLFU
+	VolatileLFU
+	AllKeysRandom
+	VolatileRandom
+	VolatileTTL
+)
+
+func (p Policy) lfu() bool { return p == AllKeysLFU || p == VolatileLFU }
+
+func (p Policy) volatile() bool {
+	return p == VolatileLRU || p == VolatileLFU || p == VolatileRandom || p == VolatileTTL
+}
+
+// Evictor keeps the data below maxmemory: it samples records of random shards and drops the one that is worth least.
+type Evictor struct {
+	e         *Engine
+	max       atomic.Int64 // bytes, 0 no limit
+	policy    atomic.Uint32
+	samples   atomic.Int64
+	logFactor atomic.Int64 // lfu-log-factor
+	decayMin  atomic.Int64 // lfu-decay-time, minutes
+	overhead  atomic.Pointer[func() int64]
+}
+
+func (ev *Evictor) init(e *Engine) {
+	ev.e = e
+	ev.samples.Store(5)
+	ev.logFactor.Store(10)
+	ev.decayMin.Store(1)
+}
+
+// MaxMemory is maxmemory in bytes.
+func (s *Settings) MaxMemory() *atomic.Int64 { return &s.maxMemory }
+
+// SetPolicy sets maxmemory-policy.
+func (ev *Evictor) SetPolicy(p Policy) { ev.policy.Store(uint32(p)) }
+
+// Policy is maxmemory-policy.
+func (ev *Evictor) Policy() Policy { return Policy(ev.policy.Load()) }
+
+// SetSamples sets maxmemory-samples.
+func (ev *Evictor) SetSamples(n int64) { ev.samples.Store(n) }
+
+// SetLFU sets lfu-log-factor and lfu-decay-time (minutes).
+func (ev *Evictor) SetLFU(factor, decay int64) {
+	ev.logFactor.Store(factor)
+	ev.decayMin.Store(decay)
+}
+
+// UsesLFU says whether records carry frequency counters instead of access times.
+func (ev *Evictor) UsesLFU() bool { return ev.usesLFU() }
+
+func (ev *Evictor) usesLFU() bool { return Policy(ev.policy.Load()).lfu() }
+
+// evictionsPerCommand bounds how many keys one command has to drop before it goes on: about 100 µs.
+const evictionsPerCommand = 64
+
+// makeRoom evicts until the data fits; false when it does not fit and nothing more may go.
+func (ev *Evictor) makeRoom(c *Ctx) bool {
+	limit := ev.e.Settings.maxMemory.Load()
+	if ev.e.UsedMemory() <= limit {
+		return true
+	}
+	if ev.e.Role.IsReplica() && ev.e.Settings.IgnoreMaxMemory.Load() || ev.e.Pause.any() {
+		return true
+	}
+	if ev.Policy() == NoEviction || c.held != 0 {
+		return false
+	}
+	for range evictionsPerCommand {
+		if !ev.evictOne(c) {
+			return ev.e.UsedMemory() <= limit
+		}
+		if ev.e.UsedMemory() <= limit {
+			return true
+		}
+	}
+	return true // the rest is left to the next commands and the cron
+}
+
+// victim is the least valuable record seen so far.
+type victim struct {
+	db    int
+	shard int
+	key   []byte
+	score uint64 // higher goes first
+}
+
+// shardTriesMax bounds the search for a shard that holds anything evictable.
+const shardTriesMax = keyspace.Shards
+
+// evictOne drops the worst of a few samples; false when nothing can go.
+func (ev *Evictor) evictOne(c *Ctx) bool {
+	best := victim{shard: -1}
+	first := int(ev.e.Random() % keyspace.Shards)
+	wanted := int(ev.samples.Load())
+	for i := 0; i < shardTriesMax && wanted > 0; i++ {
+		wanted -= ev.sampleShard(c, (first+i)%keyspace.Shards, wanted, &best)
+	}
+	if best.shard < 0 {
+		return false
+	}
+	db := c.S.db
+	c.WithShard(best.shard, func(s *Shard) bool {
+		key := ev.e.Key(best.key)
+		c.S.db = best.db
+		if s.Part.Delete(best.db, &key) {
+			s.Part.Arena().Publish()
+			ev.e.Stats.EvictedKeys.Add(1)
+			c.modified(best.db, &key)
+			c.logDelete(best.key)
+		}
+		return true
+	})
+	c.S.db = db
+	return true
+}
+
+// sampleShard looks at up to n records of one shard and keeps the worst; it returns how many it saw.
+func (ev *Evictor) sampleShard(c *Ctx, shard, n int, best *victim) (seen int) {
+	policy := ev.Policy()
+	c.WithShard(shard, func(s *Shard) bool {
+		for db := range ev.e.dbs {
+			if s.Part.Len(db) == 0 || policy.volatile() && s.Part.Expires(db) == 0 {
+				continue
+			}
+			s.Part.Sample(db, ev.e.Random(), n, policy.volatile(), func(rec keyspace.Rec) {
+				seen++
+				if score := ev.score(policy, rec, c.Now); best.shard < 0 || score > best.score {
+					*best = victim{db, shard, append(best.key[:0], rec.Key()...), score}
+				}
+			})
+		}
+		return true
+	})
+	return seen
+}
+
+func (ev *Evictor) score(p Policy, rec keyspace.Rec, now clock.Millis) uint64 {
+	switch p {
+	case AllKeysLRU, VolatileLRU:
+		return uint64((ev.e.lruClock.Load() - rec.Clock()) & lruClockMask)
+	case AllKeysLFU, VolatileLFU:
+		return uint64(255 - ev.decayed(rec.Clock(), now))
+	case VolatileTTL:
+		return ^uint64(rec.ExpireAt())
+	}
+	return ev.e.Random()
+}
+
+// lfuInitial is the counter of a new record, so that it is not the first to go.
+const lfuInitial = 5
+
+// The 24 bits of a record under LFU: 16 bits of minutes, 8 bits of a logarithmic counter.
+func lfuMinutes(now clock.Millis) uint32 { return uint32(int64(now)/60000) & 0xffff }
+
+func lfuFresh(now clock.Millis) uint32 { return lfuMinutes(now)<<8 | lfuInitial }
+
+// decayed is the counter after the minutes without access.
+func (ev *Evictor) decayed(lru uint32, now clock.Millis) uint32 {
+	counter := lru & 0xff
+	decay := uint32(ev.decayMin.Load())
+	if decay == 0 {
+		return counter
+	}
+	periods := ((lfuMinutes(now) - lru>>8) & 0xffff) / decay
+	if periods > counter {
+		return 0
+	}
+	return counter - periods
+}
+
+// nextLFU is the field after one more access: the higher the counter, the less likely it grows.
+func (ev *Evictor) nextLFU(lru uint32, now clock.Millis) uint32 {
+	counter := ev.decayed(lru, now)
+	if counter < 255 {
+		over := uint64(0)
+		if counter > lfuInitial {
+			over = uint64(counter - lfuInitial)
+		}
+		if ev.e.Random()%(over*uint64(ev.logFactor.Load())+1) == 0 {
+			counter++
+		}
+	}
+	return lfuMinutes(now)<<8 | counter
+}
+
+// Freq is OBJECT FREQ.
+func (ev *Evictor) Freq(rec keyspace.Rec, now clock.Millis) int64 {
+	return int64(ev.decayed(rec.Clock(), now))
+}
+
+// IdleSeconds is OBJECT IDLETIME.
+func (e *Engine) IdleSeconds(rec keyspace.Rec) int64 {
+	return int64((e.lruClock.Load() - rec.Clock()) & lruClockMask)
+}
+
+// UsedMemory is what the arenas hold, in bytes; it is what maxmemory counts. It may lag by a few KiB a shard.
+func (e *Engine) UsedMemory() int64 { return e.used.Load() }

@@ -1,0 +1,67 @@
+package engine
+
+import "math/bits"
+
+// lockSet takes the shards whose bits are set, in ascending order.
+func (e *Engine) lockSet(set uint64) {
+	for set != 0 {
+		e.shards[bits.TrailingZeros64(set)].mu.Lock()
+		set &= set - 1
+	}
+}
+
+// unlockSet releases the shards whose bits are set.
+func (e *Engine) unlockSet(set uint64) {
+	for set != 0 {
+		e.shards[bits.TrailingZeros64(set)].mu.Unlock()
+		set &= set - 1
+	}
+}
+
+// lock brings the context's held set to exactly set. Inside a transaction all locks are already held.
+func (c *Ctx) lock(set uint64) {
+	if set&^c.held == 0 {
+		return
+	}
+	c.e.unlockSet(c.held)
+	c.held = set | c.held
+	c.e.lockSet(c.held)
+}
+
+// unlock releases everything the context holds, unless a transaction owns the locks.
+func (c *Ctx) unlock() {
+	if c.inExec {
+		return
+	}
+	c.e.unlockSet(c.held)
+	c.held = 0
+}
+
+// LockAll takes the whole keyspace for the rest of the command, for commands that change or cut all of it.
+func (c *Ctx) LockAll() { c.lock(allShards) }
+
+// EachShard runs fn for every shard, one lock at a time, so that a walk over all data holds nobody up longer than one
+// shard takes. Inside a transaction all locks are held already. It stops when fn returns false.
+func (c *Ctx) EachShard(fn func(*Shard) bool) {
+	for i := range c.e.shards {
+		if !c.WithShard(i, fn) {
+			return
+		}
+	}
+}
+
+// WithShard runs fn under the lock of one shard and returns its answer. The context must hold no lock, or all of them.
+func (c *Ctx) WithShard(i int, fn func(*Shard) bool) bool {
+	s := &c.e.shards[i]
+	if c.held != 0 {
+		return fn(s)
+	}
+	s.mu.Lock()
+	c.held = 1 << uint(i)
+	c.beginEffects()
+	more := fn(s)
+	c.commitEffects()
+	c.held = 0
+	s.mu.Unlock()
+	return more
+}

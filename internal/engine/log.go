@@ -1,0 +1,303 @@
+package engine
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+)
+
+// Offset counts bytes of the replication stream.
+type Offset = int64
+
+// logBlockBytes is the size of one block of the log; a reader keeps at most the blocks from its position on alive.
+const logBlockBytes = 64 << 10
+
+// block is a piece of the log. Bytes below the log's end never change, so readers copy nothing.
+type block struct {
+	start Offset // offset of data[0]
+	data  []byte
+	next  *block // set once, under the log's mutex
+}
+
+// Log is the ordered stream of effects: the replication backlog and the append-only file are readers of it. Appending is
+// done under the shard locks of the keys concerned, so the order per slot is exact. Its mutex is a leaf.
+type Log struct {
+	on atomic.Bool // whether effects are collected; changed under all shard locks
+
+	mu struct {
+		sync.Mutex
+		id        string // replication id: 40 hexadecimal digits
+		id2       string // the id before the last failover, valid up to id2Valid
+		id2Valid  Offset // first offset that is no longer id2's history; -1 for none
+		head      *block // oldest block kept
+		tail      *block
+		end       Offset // offset after the last byte
+		keepBytes int64  // how much history is kept for partial resynchronisation
+		histStart Offset // oldest offset that a partial resynchronisation may ask for
+		db        int    // database selected in the stream, -1 for none
+		waiting   []*LogReader
+		scratch   []byte
+	}
+	end     atomic.Int64 // mu.end, for those who only look
+	sleeper atomic.Int32 // readers that wait
+}
+
+const noID = "0000000000000000000000000000000000000000"
+
+func newLog(id string) *Log {
+	l := &Log{}
+	l.mu.id, l.mu.id2, l.mu.id2Valid = id, noID, -1
+	l.mu.keepBytes = 1 << 20
+	l.mu.db = -1
+	return l
+}
+
+// On says whether effects are collected.
+func (l *Log) On() bool { return l.on.Load() }
+
+// End is the offset behind the last effect.
+func (l *Log) End() Offset { return l.end.Load() }
+
+// Start begins collecting; the caller holds all shard locks.
+func (l *Log) Start() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.on.Load() {
+		return
+	}
+	l.resetBlocks(l.mu.end)
+	l.on.Store(true)
+}
+
+// Stop ends collecting and drops the history; the caller holds all shard locks.
+func (l *Log) Stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.on.Store(false)
+	l.resetBlocks(l.mu.end)
+}
+
+func (l *Log) resetBlocks(at Offset) {
+	b := &block{start: at, data: make([]byte, 0, logBlockBytes)}
+	l.mu.head, l.mu.tail = b, b
+	l.mu.end, l.mu.histStart, l.mu.db = at, at, -1
+	l.end.Store(at)
+}
+
+// SetBacklogBytes sets how much history is kept.
+func (l *Log) SetBacklogBytes(n int64) {
+	l.mu.Lock()
+	l.mu.keepBytes = n
+	l.trim()
+	l.mu.Unlock()
+}
+
+// append adds one block of effects and returns the offset behind it.
+func (l *Log) append(fx *effects) Offset {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mu.db != fx.first {
+		l.mu.scratch = appendSelect(l.mu.scratch[:0], fx.first)
+		l.write(l.mu.scratch)
+	}
+	wrap := fx.count > 1
+	if wrap {
+		l.write(wordsMulti)
+	}
+	l.write(fx.buf)
+	if wrap {
+		l.write(wordsExec)
+	}
+	l.mu.db = fx.last
+	l.trim()
+	l.end.Store(l.mu.end)
+	return l.mu.end
+}
+
+var (
+	wordsMulti = []byte("*1\r\n$5\r\nMULTI\r\n")
+	wordsExec  = []byte("*1\r\n$4\r\nEXEC\r\n")
+)
+
+// appendRaw adds bytes of a primary's stream as they came; db is what is selected after them.
+func (l *Log) appendRaw(b []byte, db int) {
+	l.mu.Lock()
+	l.write(b)
+	l.mu.db = db
+	l.trim()
+	l.end.Store(l.mu.end)
+	l.mu.Unlock()
+}
+
+// AppendCommand adds a command that concerns no key (PING, REPLCONF GETACK) in RESP form.
+func (l *Log) AppendCommand(encoded []byte) {
+	l.mu.Lock()
+	l.write(encoded)
+	l.trim()
+	l.end.Store(l.mu.end)
+	l.mu.Unlock()
+	l.Kick()
+}
+
+// write copies b to the tail; mu is held.
+func (l *Log) write(b []byte) {
+	for len(b) > 0 {
+		t := l.mu.tail
+		room := cap(t.data) - len(t.data)
+		if room == 0 {
+			t.next = &block{start: l.mu.end, data: make([]byte, 0, logBlockBytes)}
+			l.mu.tail = t.next
+			continue
+		}
+		n := min(room, len(b))
+		t.data = append(t.data, b[:n]...)
+		b = b[n:]
+		l.mu.end += Offset(n)
+	}
+}
+
+// trim forgets whole blocks that are older than the history kept; mu is held. Readers behind keep theirs alive.
+func (l *Log) trim() {
+	for h := l.mu.head; h.next != nil && l.mu.end-h.next.start >= l.mu.keepBytes; h = l.mu.head {
+		l.mu.head = h.next
+		l.mu.histStart = max(l.mu.histStart, h.next.start)
+	}
+}
+
+// Kick wakes readers that wait for more; a worker calls it once a batch.
+func (l *Log) Kick() {
+	if l.sleeper.Load() == 0 {
+		return
+	}
+	l.mu.Lock()
+	list := l.mu.waiting
+	l.mu.waiting = nil
+	l.sleeper.Store(0)
+	l.mu.Unlock()
+	for _, r := range list {
+		select {
+		case r.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// History describes what a partial resynchronisation can be served from.
+type History struct {
+	On         bool
+	ID, ID2    string
+	ID2Valid   Offset // -1: no second id
+	Start, End Offset
+	KeepBytes  int64
+}
+
+// History returns the ids and the range kept.
+func (l *Log) History() History {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return History{l.on.Load(), l.mu.id, l.mu.id2, l.mu.id2Valid, l.mu.histStart, l.mu.end, l.mu.keepBytes}
+}
+
+// StreamDB is the database selected at the end of the stream, -1 when the next effect selects one.
+func (l *Log) StreamDB() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mu.db
+}
+
+// Adopt makes the log continue another node's history from at on, dropping its own; db is what that stream selected. The
+// caller holds all shard locks.
+func (l *Log) Adopt(id string, at Offset, db int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.resetBlocks(at)
+	l.mu.id, l.mu.id2, l.mu.id2Valid, l.mu.db = id, noID, -1, db
+	l.on.Store(true)
+}
+
+// Rename continues the history under a new id and remembers the old one as the second: what a replica does when it is
+// promoted, and what it does when its primary has a new id.
+func (l *Log) Rename(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mu.id2, l.mu.id2Valid = l.mu.id, l.mu.end+1
+	l.mu.id = id
+	l.mu.db = -1
+}
+
+// ForgetID2 drops the second id, so that no replica of the old history is accepted any more.
+func (l *Log) ForgetID2() {
+	l.mu.Lock()
+	l.mu.id2, l.mu.id2Valid = noID, -1
+	l.mu.Unlock()
+}
+
+// NewID starts a history nobody can follow partially (DEBUG CHANGE-REPL-ID).
+func (l *Log) NewID(id string) {
+	l.mu.Lock()
+	l.mu.id = id
+	l.mu.id2, l.mu.id2Valid = noID, -1
+	l.mu.Unlock()
+}
+
+// ErrHistoryGone says that the wanted offset is no longer, or not yet, in the log.
+var ErrHistoryGone = errors.New("offset outside the history kept")
+
+// LogReader reads the log from an offset on. One goroutine uses it.
+type LogReader struct {
+	l    *Log
+	at   *block
+	off  Offset
+	wake chan struct{}
+}
+
+// Reader starts reading at off.
+func (l *Log) Reader(off Offset) (*LogReader, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.on.Load() || off < l.mu.histStart || off > l.mu.end {
+		return nil, ErrHistoryGone
+	}
+	b := l.mu.head
+	for b.next != nil && b.next.start <= off {
+		b = b.next
+	}
+	return &LogReader{l: l, at: b, off: off, wake: make(chan struct{}, 1)}, nil
+}
+
+// Offset is the position of the next byte.
+func (r *LogReader) Offset() Offset { return r.off }
+
+// Lag is how many bytes the reader is behind.
+func (r *LogReader) Lag() int64 { return r.l.End() - r.off }
+
+// Next returns bytes that are there, nil when the reader has caught up. They stay valid and unchanged.
+func (r *LogReader) Next() []byte {
+	r.l.mu.Lock()
+	defer r.l.mu.Unlock()
+	for {
+		data := r.at.data
+		if skip := int(r.off - r.at.start); skip < len(data) {
+			r.off = r.at.start + Offset(len(data))
+			return data[skip:len(data):len(data)]
+		}
+		if r.at.next == nil {
+			return nil
+		}
+		r.at = r.at.next
+	}
+}
+
+// Wait returns a channel that is signalled when there is more to read. Call Next once more after arming it.
+func (r *LogReader) Wait() <-chan struct{} {
+	r.l.mu.Lock()
+	defer r.l.mu.Unlock()
+	for _, w := range r.l.mu.waiting {
+		if w == r {
+			return r.wake
+		}
+	}
+	r.l.mu.waiting = append(r.l.mu.waiting, r)
+	r.l.sleeper.Add(1)
+	return r.wake
+}

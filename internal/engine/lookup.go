@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"github.com/covey-db/covey/internal/clock"
+	"github.com/covey-db/covey/internal/keyspace"
+)
+
+// Find returns the live record of the i-th key for reading: an expired one is missing (and removed, on a primary), the
+// access clock is touched and the hit or miss is counted.
+func (c *Ctx) Find(i int) (keyspace.Rec, bool) {
+	rec, ok := c.find(i)
+	if !ok {
+		c.W.Counters.Misses.Add(1)
+		return rec, false
+	}
+	c.W.Counters.Hits.Add(1)
+	c.touch(rec)
+	return rec, true
+}
+
+// FindWrite is Find for a command that is about to change the key: nothing is counted.
+func (c *Ctx) FindWrite(i int) (keyspace.Rec, bool) {
+	rec, ok := c.find(i)
+	if ok {
+		c.touch(rec)
+	}
+	return rec, ok
+}
+
+// Peek is Find without counting and without touching the access clock.
+func (c *Ctx) Peek(i int) (keyspace.Rec, bool) { return c.find(i) }
+
+func (c *Ctx) find(i int) (keyspace.Rec, bool) {
+	key := &c.keys[i]
+	part := c.Part(i)
+	rec, ok := part.Find(c.S.db, key)
+	if !ok {
+		return rec, false
+	}
+	if at := rec.ExpireAt(); at != 0 && c.IsPast(at) {
+		c.dropExpired(part, key)
+		return keyspace.Rec{}, false
+	}
+	return rec, true
+}
+
+// IsPast says whether a key with this expiry is gone for the command. What a primary sends is applied as it is.
+func (c *Ctx) IsPast(at int64) bool {
+	return at <= int64(c.Now) && !c.S.primaryLink && !c.e.loading.Load()
+}
+
+// dropExpired removes a key whose time is over, unless only the primary may do that or writes are paused.
+func (c *Ctx) dropExpired(part *keyspace.Part, key *keyspace.Key) {
+	if c.e.Role.IsReplica() || c.e.Pause.any() {
+		return
+	}
+	c.e.Stats.ExpiredKeys.Add(1)
+	c.modified(c.S.db, key)
+	c.logDelete(key.Bytes)
+	part.Delete(c.S.db, key)
+}
+
+func (c *Ctx) touch(rec keyspace.Rec) {
+	if c.S.noTouch {
+		return
+	}
+	if c.e.Evictor.usesLFU() {
+		rec.SetClock(c.e.Evictor.nextLFU(rec.Clock(), c.Now))
+		return
+	}
+	rec.SetClock(c.e.lruClock.Load())
+}
+
+// FreshLRU is the access clock of a new record under the policy in force.
+func (c *Ctx) FreshLRU() uint32 { return c.e.FreshLRU(c.Now) }
+
+// FreshLRU is the access clock of a new record under the policy in force.
+func (e *Engine) FreshLRU(now clock.Millis) uint32 {
+	if e.Evictor.usesLFU() {
+		return lfuFresh(now)
+	}
+	return e.lruClock.Load()
+}
+
+// ReadString finds the i-th key as a string for reading. ok is false when the error has been replied; a missing key is
+// (Rec{}, false, true).
+func (c *Ctx) ReadString(i int) (rec keyspace.Rec, exists, ok bool) {
+	rec, exists = c.Find(i)
+	return c.wantType(rec, exists, keyspace.TypeString)
+}
+
+// WriteString finds the i-th key as a string that is about to change.
+func (c *Ctx) WriteString(i int) (rec keyspace.Rec, exists, ok bool) {
+	rec, exists = c.FindWrite(i)
+	return c.wantType(rec, exists, keyspace.TypeString)
+}
+
+func (c *Ctx) wantType(rec keyspace.Rec, exists bool, t keyspace.Type) (keyspace.Rec, bool, bool) {
+	if exists && rec.Type() != t {
+		c.Err(ErrWrongType)
+		return rec, true, false
+	}
+	return rec, exists, true
+}
+
+// StringBytes is the text of a string record; integers are written into the worker's scratch. It lives until the next
+// change of the shard or the next call.
+func (c *Ctx) StringBytes(rec keyspace.Rec) []byte {
+	if rec.Encoding() != keyspace.EncInt {
+		return rec.Value()
+	}
+	c.W.scratch = appendInt(c.W.scratch[:0], rec.Int())
+	return c.W.scratch
+}
+
+// Changed says that the i-th key was changed: transactions that watch it fail, and the command is propagated.
+func (c *Ctx) Changed(i int) {
+	c.dirty++
+	c.modified(c.S.db, &c.keys[i])
+}
+
+// Delete removes the i-th key as a command's effect; false when it did not exist.
+func (c *Ctx) Delete(i int) bool {
+	if !c.Part(i).Delete(c.S.db, &c.keys[i]) {
+		return false
+	}
+	c.Changed(i)
+	return true
+}

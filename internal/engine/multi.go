@@ -1,0 +1,237 @@
+package engine
+
+import (
+	"github.com/covey-db/covey/internal/spec"
+)
+
+// multi is a transaction being queued.
+type multi struct {
+	queue  []queued
+	broken bool // an error at queue time: EXEC discards everything
+	writes bool
+	oom    bool // a queued command wants memory
+	raw    []byte
+}
+
+// queued is one command of a transaction with its own copy of the arguments.
+type queued struct {
+	cmd    *Command
+	args   [][]byte
+	asking bool
+}
+
+// queueableNot are the commands that MULTI executes at once.
+func (c *Ctx) queues(cmd *Command) bool {
+	switch cmd.Full {
+	case "exec", "discard", "multi", "watch", "quit", "reset":
+		return false
+	}
+	return true
+}
+
+// spoilMulti makes EXEC answer EXECABORT.
+func (c *Ctx) spoilMulti() {
+	if m := c.S.multi; m != nil {
+		m.broken = true
+		c.S.setFlag(FlagDirtyExec, true)
+	}
+}
+
+// queue keeps a command for EXEC; a wrong slot is refused at once.
+func (c *Ctx) queue(cmd *Command) {
+	m := c.S.multi
+	if cmd.Flags&spec.NoMulti != 0 {
+		c.Err("ERR Command not allowed inside a transaction")
+		c.refused(cmd)
+		return
+	}
+	if c.e.ClusterOn && cmd.keyed && !c.S.primaryLink && !c.routedNow(cmd) {
+		c.refused(cmd)
+		return
+	}
+	size := 0
+	for _, a := range c.Args {
+		size += len(a)
+	}
+	block := make([]byte, 0, size)
+	args := make([][]byte, len(c.Args))
+	for i, a := range c.Args {
+		from := len(block)
+		block = append(block, a...)
+		args[i] = block[from:len(block):len(block)]
+	}
+	m.queue = append(m.queue, queued{cmd, args, c.asking})
+	m.writes = m.writes || cmd.write || cmd.mayReplicate
+	m.oom = m.oom || cmd.denyOOM
+	if c.S.primaryLink {
+		m.raw = append(m.raw, c.raw...)
+		c.raw = c.raw[:0]
+	}
+	c.S.queued.Store(int32(len(m.queue)))
+	c.W.Out.buf = append(c.W.Out.buf, "+QUEUED\r\n"...)
+}
+
+// routedNow checks slot and owner of a command's keys under its locks.
+func (c *Ctx) routedNow(cmd *Command) bool {
+	set, ok := c.findKeys(cmd)
+	if !ok {
+		return false
+	}
+	c.e.lockSet(set)
+	c.held = set
+	ok = c.routed(cmd)
+	c.e.unlockSet(set)
+	c.held = 0
+	c.keys = c.keys[:0]
+	return ok
+}
+
+func (c *Ctx) queuedDenyOOM(cmd *Command) bool {
+	return c.S.multi != nil && cmd.Full == "exec" && c.S.multi.oom
+}
+
+// Multi is MULTI.
+func (c *Ctx) Multi() {
+	if c.S.multi != nil {
+		c.Err(ErrNestedMulti)
+		return
+	}
+	c.S.multi = &multi{raw: append([]byte(nil), c.raw...)}
+	c.raw = c.raw[:0]
+	c.S.queued.Store(0)
+	c.S.setFlag(FlagMulti, true)
+	c.OK()
+}
+
+// Discard is DISCARD.
+func (c *Ctx) Discard() {
+	if c.S.multi == nil {
+		c.Err(ErrDiscardNoMulti)
+		return
+	}
+	c.endMulti()
+	c.OK()
+}
+
+func (c *Ctx) endMulti() {
+	c.S.multi = nil
+	c.S.queued.Store(-1)
+	c.S.setFlag(FlagMulti|FlagDirtyExec, false)
+	c.S.unwatch(c.held)
+}
+
+// Unwatch is UNWATCH.
+func (c *Ctx) Unwatch() {
+	c.S.unwatch(c.held)
+	c.OK()
+}
+
+// InMulti says whether a transaction is being queued.
+func (s *Session) InMulti() bool { return s.multi != nil }
+
+// Exec is EXEC: all shards of all keys are locked at once, routing is decided again under the locks, and the effects are
+// one contiguous block of the log.
+func (c *Ctx) Exec() {
+	m := c.S.multi
+	if m == nil {
+		c.Err(ErrExecNoMulti)
+		return
+	}
+	if m.broken {
+		c.endMulti()
+		c.Err(ErrExecAbort)
+		return
+	}
+	set := c.execLocks(m)
+	c.e.lockSet(set)
+	c.held = set
+	defer func() {
+		c.e.unlockSet(c.held)
+		c.held = 0
+	}()
+	if !c.watchesStand() {
+		c.endMulti()
+		c.NullArray()
+		return
+	}
+	if !c.execRouted(m) {
+		c.endMulti()
+		return
+	}
+	c.raw = append(m.raw, c.raw...)
+	c.execAll(m)
+	c.endMulti()
+}
+
+// execLocks is the union of the shards that the queue and the watches need.
+func (c *Ctx) execLocks(m *multi) uint64 {
+	var set uint64
+	for i := range m.queue {
+		q := &m.queue[i]
+		if q.cmd.scope == ScopeWhole {
+			return allShards
+		}
+		if !q.cmd.keyed {
+			continue
+		}
+		c.load(q)
+		one, _ := c.findKeys(q.cmd)
+		set |= one
+	}
+	for _, w := range c.S.watching {
+		set |= 1 << uint(w.shard)
+	}
+	return set
+}
+
+func (c *Ctx) load(q *queued) {
+	c.Args, c.Cmd, c.asking = q.args, q.cmd, q.asking
+	c.keys = c.keys[:0]
+}
+
+// execRouted decides routing once more, now that the locks are held: a slot may have left since it was queued.
+func (c *Ctx) execRouted(m *multi) bool {
+	if !c.e.ClusterOn || c.S.primaryLink {
+		return true
+	}
+	for i := range m.queue {
+		q := &m.queue[i]
+		if !q.cmd.keyed {
+			continue
+		}
+		c.load(q)
+		if _, ok := c.findKeys(q.cmd); !ok || !c.routed(q.cmd) {
+			return false
+		}
+	}
+	return true
+}
+
+// execAll runs the queue under the locks that are held.
+func (c *Ctx) execAll(m *multi) {
+	args, cmd := c.Args, c.Cmd
+	c.beginEffects()
+	c.inExec = true
+	c.Array(len(m.queue))
+	failed := c.failed
+	for i := range m.queue {
+		q := &m.queue[i]
+		c.load(q)
+		c.failed, c.silent, c.explicit, c.dirty = false, false, false, 0
+		if q.cmd.keyed {
+			c.findKeys(q.cmd)
+		}
+		start := c.W.nanos()
+		q.cmd.run(c)
+		c.endCommand()
+		stats := &c.W.calls[q.cmd.ID]
+		stats.calls.Add(1)
+		stats.nanos.Add(c.W.nanos() - start)
+		if c.failed {
+			stats.failed.Add(1)
+		}
+	}
+	c.inExec = false
+	c.Args, c.Cmd, c.failed, c.dirty, c.silent = args, cmd, failed, 0, true
+	c.commitEffects()
+}

@@ -1,0 +1,99 @@
+package engine
+
+// bigReplyBytes is the size from which a value gets a segment of its own, so that it is copied once and never moved by a
+// growing buffer.
+const bigReplyBytes = 64 << 10
+
+// Out collects replies. Small ones are appended to one buffer that the worker reuses; big values are segments between.
+// It belongs to one worker.
+type Out struct {
+	buf  []byte
+	segs [][]byte // sealed pieces before buf, in order
+	size int      // bytes in segs
+}
+
+// Len is the number of bytes waiting.
+func (o *Out) Len() int { return o.size + len(o.buf) }
+
+// Reset forgets everything; buffers that grew large are given to the collector.
+func (o *Out) Reset() {
+	const keepBytes = 1 << 20 // one worker keeps at most this
+	if cap(o.buf) > keepBytes {
+		o.buf = make([]byte, 0, bigReplyBytes)
+	}
+	o.buf = o.buf[:0]
+	if len(o.segs) > 0 {
+		clear(o.segs)
+		o.segs = o.segs[:0]
+		o.size = 0
+	}
+}
+
+// Pieces appends the pending pieces to dst, in order. They live until Reset.
+func (o *Out) Pieces(dst [][]byte) [][]byte {
+	dst = append(dst, o.segs...)
+	if len(o.buf) > 0 {
+		dst = append(dst, o.buf)
+	}
+	return dst
+}
+
+// Single returns the bytes when they are one piece, which is the common case.
+func (o *Out) Single() ([]byte, bool) { return o.buf, len(o.segs) == 0 }
+
+// addSegment seals the buffer and adds a copy of b behind it.
+func (o *Out) addSegment(b []byte) {
+	o.seal()
+	seg := make([]byte, len(b))
+	copy(seg, b)
+	o.segs = append(o.segs, seg)
+	o.size += len(seg)
+}
+
+func (o *Out) seal() {
+	if len(o.buf) == 0 {
+		return
+	}
+	o.segs = append(o.segs, o.buf)
+	o.size += len(o.buf)
+	o.buf = make([]byte, 0, bigReplyBytes)
+}
+
+// mark remembers a position for cutBack.
+type outMark struct{ segs, buf, size int }
+
+func (o *Out) mark() outMark { return outMark{len(o.segs), len(o.buf), o.size} }
+
+// cutBack drops everything after m.
+func (o *Out) cutBack(m outMark) {
+	if len(o.segs) == m.segs {
+		o.buf = o.buf[:m.buf]
+		return
+	}
+	// The buffer of that time was sealed as segment m.segs (or was empty then).
+	if m.buf > 0 {
+		o.buf = o.segs[m.segs][:m.buf]
+	} else {
+		o.buf = o.buf[:0]
+	}
+	clear(o.segs[m.segs:])
+	o.segs = o.segs[:m.segs]
+	o.size = m.size
+}
+
+// bytesSince copies everything after m, for replies that are needed as bytes.
+func (o *Out) bytesSince(m outMark) []byte {
+	var all []byte
+	for _, p := range o.Pieces(nil) {
+		all = append(all, p...)
+	}
+	return all[m.size+m.buf:]
+}
+
+// Forget drops everything like Reset, but leaves the sealed segments to whoever took them with Pieces.
+func (o *Out) Forget() {
+	o.buf = o.buf[:0]
+	clear(o.segs)
+	o.segs = o.segs[:0]
+	o.size = 0
+}

@@ -1,0 +1,208 @@
+package engine
+
+import (
+	"strconv"
+	"sync/atomic"
+
+	"github.com/covey-db/covey/internal/slot"
+	"github.com/covey-db/covey/internal/spec"
+)
+
+// Route is where a slot is served, as this node sees it.
+type Route struct {
+	Owner NodeIndex // who owns it, NoNode when nobody does
+	Other NodeIndex // where it is being moved to or from
+	State RouteState
+}
+
+// NodeIndex numbers the endpoints of the current view.
+type NodeIndex uint16
+
+// NoNode is the owner of an unassigned slot.
+const NoNode NodeIndex = 0xffff
+
+// RouteState is a set of facts about a slot.
+type RouteState uint8
+
+const (
+	RouteMine      RouteState = 1 << iota // this node owns it
+	RouteMigrating                        // mine, on its way to Other
+	RouteImporting                        // on its way from Other to this node
+	RouteReplica                          // owned by the primary this node follows
+)
+
+// Endpoint is where clients reach a node.
+type Endpoint struct {
+	Plain, TLS string // "host:port", for each kind of connection
+}
+
+// ClusterHealth says what the cluster's state allows.
+type ClusterHealth uint32
+
+const (
+	HealthOK ClusterHealth = iota
+	HealthDown
+)
+
+// Routes is the routing table. The route of a slot is guarded by the lock of the slot's shard, so that no command can
+// execute on a slot that was just given away; endpoints are swapped as a whole.
+type Routes struct {
+	e         *Engine
+	health    atomic.Uint32
+	endpoints atomic.Pointer[[]Endpoint]
+	slots     [slot.Count]Route
+}
+
+func (r *Routes) init(e *Engine) {
+	r.e = e
+	for i := range r.slots {
+		r.slots[i].Owner, r.slots[i].Other = NoNode, NoNode
+	}
+	r.endpoints.Store(&[]Endpoint{})
+	if e.ClusterOn {
+		r.health.Store(uint32(HealthDown))
+	}
+}
+
+// SetHealth switches between serving and CLUSTERDOWN.
+func (r *Routes) SetHealth(h ClusterHealth) { r.health.Store(uint32(h)) }
+
+// Health is what SetHealth set.
+func (r *Routes) Health() ClusterHealth { return ClusterHealth(r.health.Load()) }
+
+// SetEndpoints replaces the addresses. Indexes that routes refer to must keep their meaning: add at the end, or flip the
+// routes first to nodes that stay.
+func (r *Routes) SetEndpoints(list []Endpoint) { r.endpoints.Store(&list) }
+
+// RouteChange is one slot's new route.
+type RouteChange struct {
+	Slot  slot.ID
+	Route Route
+}
+
+// Flip changes routes, each under its shard's lock; when it returns no command executes under an old route.
+func (r *Routes) Flip(changes []RouteChange) {
+	for shard := range r.e.shards {
+		s := &r.e.shards[shard]
+		locked := false
+		for _, ch := range changes {
+			if int(ch.Slot)&(len(r.e.shards)-1) != shard {
+				continue
+			}
+			if !locked {
+				s.mu.Lock()
+				locked = true
+			}
+			r.slots[ch.Slot] = ch.Route
+		}
+		if locked {
+			s.mu.Unlock()
+		}
+	}
+}
+
+// At is the route of a slot whose shard is locked.
+func (r *Routes) At(s slot.ID) Route { return r.slots[s] }
+
+// routed decides under the shard locks whether this node executes cmd; otherwise the redirection has been replied.
+func (c *Ctx) routed(cmd *Command) bool {
+	if len(c.keys) == 0 {
+		return true
+	}
+	r := &c.e.Routes
+	s := c.keys[0].Slot
+	route := &r.slots[s]
+	if route.Owner == NoNode {
+		c.Err(ErrSlotUnbound)
+		return false
+	}
+	if r.Health() != HealthOK && !c.allowedWhenDown(cmd) {
+		return false
+	}
+	moving := route.State & (RouteMigrating | RouteImporting)
+	if moving != 0 && cmd.Full == "migrate" {
+		return true
+	}
+	switch {
+	case route.State&RouteMine != 0:
+		return moving == 0 || c.stays(route, s)
+	case moving != 0 && (c.asking || cmd.Flags&spec.Asking != 0):
+		return c.allHere()
+	case route.State&RouteReplica != 0 && c.S.readonly && cmd.readonly:
+		return true
+	}
+	c.redirect("-MOVED ", s, route.Owner)
+	return false
+}
+
+// allowedWhenDown applies cluster-allow-reads-when-down; false when the refusal has been replied.
+func (c *Ctx) allowedWhenDown(cmd *Command) bool {
+	switch {
+	case !c.e.Settings.ReadsWhenDown.Load():
+		c.Err(ErrClusterDown)
+	case !cmd.readonly:
+		c.Err(ErrClusterRead)
+	default:
+		return true
+	}
+	return false
+}
+
+// stays decides for a slot that is leaving: a command whose keys are all here is served, one whose keys are all gone is
+// sent after them, one in between must try again.
+func (c *Ctx) stays(route *Route, s slot.ID) bool {
+	here, gone := c.countKeys()
+	switch {
+	case gone == 0:
+		return true
+	case here > 0:
+		c.Err(ErrTryAgain)
+	default:
+		c.redirect("-ASK ", s, route.Other)
+	}
+	return false
+}
+
+// allHere decides for a slot that is arriving: a command with several keys needs all of them.
+func (c *Ctx) allHere() bool {
+	_, gone := c.countKeys()
+	if len(c.keys) > 1 && gone > 0 {
+		c.Err(ErrTryAgain)
+		return false
+	}
+	return true
+}
+
+func (c *Ctx) countKeys() (here, gone int) {
+	for i := range c.keys {
+		if _, ok := c.Part(i).Find(c.S.db, &c.keys[i]); ok {
+			here++
+		} else {
+			gone++
+		}
+	}
+	return here, gone
+}
+
+// redirect replies -MOVED or -ASK; it allocates nothing.
+func (c *Ctx) redirect(word string, s slot.ID, to NodeIndex) {
+	endpoints := *c.e.Routes.endpoints.Load()
+	host := "?:0"
+	if int(to) < len(endpoints) {
+		host = endpoints[to].Plain
+		if c.S.Peer.TLS {
+			host = endpoints[to].TLS
+		}
+	}
+	c.failed = true
+	if word == "-ASK " {
+		c.e.Errors.ask.Add(1)
+	} else {
+		c.e.Errors.moved.Add(1)
+	}
+	b := append(c.W.Out.buf, word...)
+	b = strconv.AppendUint(b, uint64(s), 10)
+	b = append(b, ' ')
+	b = append(b, host...)
+	c.W.Out.buf = append(b, '\r', '\n')
+}

@@ -1,0 +1,76 @@
+package engine
+
+import "sync/atomic"
+
+// Settings are the configuration values that commands read while they run. The server's configuration hooks store them.
+type Settings struct {
+	maxMemory       atomic.Int64 // maxmemory, bytes; 0 is no limit
+	MaxBulk         atomic.Int64 // proto-max-bulk-len, bytes
+	MaxQueryBuffer  atomic.Int64 // client-query-buffer-limit, bytes
+	MaxClients      atomic.Int64
+	LazyExpire      atomic.Bool // lazyfree-lazy-expire: expired keys are logged as UNLINK
+	LazyUserDel     atomic.Bool
+	LazyUserFlush   atomic.Bool
+	ReplicaReadOnly atomic.Bool
+	ServeStale      atomic.Bool // replica-serve-stale-data
+	MinReplicas     atomic.Int64
+	MinReplicasLag  atomic.Int64 // seconds
+	ActiveExpire    atomic.Bool  // DEBUG SET-ACTIVE-EXPIRE
+	FullCoverage    atomic.Bool  // cluster-require-full-coverage
+	ReadsWhenDown   atomic.Bool  // cluster-allow-reads-when-down
+	PubsubWhenDown  atomic.Bool  // cluster-allow-pubsubshard-when-down
+	WritesRefused   atomic.Bool  // the last background save failed and stop-writes-on-bgsave-error is on
+	DebugAllowed    atomic.Int32 // enable-debug-command: 0 no, 1 local, 2 yes
+	ModuleAllowed   atomic.Int32 // enable-module-command, likewise
+	password        atomic.Pointer[[]byte]
+	OutputLimits    [3]OutputLimit // by client class: normal, replica, pubsub
+	IdleTimeoutMs   atomic.Int64
+	ProtectedMode   atomic.Bool
+	ProtectConfigs  atomic.Int32 // enable-protected-configs, likewise
+	IgnoreMaxMemory atomic.Bool  // replica-ignore-maxmemory
+}
+
+// OutputLimit is a client-output-buffer-limit; zero is no limit.
+type OutputLimit struct {
+	HardBytes   atomic.Int64
+	SoftBytes   atomic.Int64
+	SoftSeconds atomic.Int64
+}
+
+func (s *Settings) setDefaults() {
+	s.MaxBulk.Store(512 << 20)
+	s.MaxQueryBuffer.Store(1 << 30)
+	s.MaxClients.Store(10000)
+	s.ReplicaReadOnly.Store(true)
+	s.ServeStale.Store(true)
+	s.MinReplicasLag.Store(10)
+	s.ActiveExpire.Store(true)
+	s.FullCoverage.Store(true)
+	s.PubsubWhenDown.Store(true)
+	s.IgnoreMaxMemory.Store(true)
+	s.OutputLimits[1].HardBytes.Store(256 << 20)
+	s.OutputLimits[1].SoftBytes.Store(64 << 20)
+	s.OutputLimits[1].SoftSeconds.Store(60)
+	s.OutputLimits[2].HardBytes.Store(32 << 20)
+	s.OutputLimits[2].SoftBytes.Store(8 << 20)
+	s.OutputLimits[2].SoftSeconds.Store(60)
+}
+
+// SetPassword sets requirepass; empty means none is needed.
+func (s *Settings) SetPassword(p string) {
+	if p == "" {
+		s.password.Store(nil)
+		return
+	}
+	b := []byte(p)
+	s.password.Store(&b)
+}
+
+// Password returns requirepass and whether one is set.
+func (s *Settings) Password() ([]byte, bool) {
+	p := s.password.Load()
+	if p == nil {
+		return nil, false
+	}
+	return *p, true
+}

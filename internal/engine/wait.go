@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// waitState is the suspension of a session: WAIT, a pause, a blocking pop. Whoever ends it first wins; the others find the
+// token changed. So a client never gets two replies.
+type waitState struct {
+	token  atomic.Uint64 // odd while suspended
+	kind   atomic.Uint32 // WaitKind
+	onEnd  func()        // removes the session from what it waits for
+	timer  *time.Timer
+	expire func(c *Ctx)
+}
+
+// WaitKind says what a session waits for.
+type WaitKind uint32
+
+const (
+	WaitNone  WaitKind = iota
+	WaitPause          // CLIENT PAUSE: the command is executed again afterwards
+	WaitAcks           // WAIT
+	WaitKeys           // a blocking pop
+)
+
+// Wait is a suspension in progress: a handle for whoever ends it.
+type Wait struct {
+	s     *Session
+	token uint64
+}
+
+// Suspend stops the session's input until the returned Wait is resumed or the timeout has passed (0: never). onTimeout
+// replies then; it runs on the session's thread. cancel is called once when the suspension ends in any way; it may be
+// nil. Inside EXEC nothing can wait: the handler must reply at once.
+func (c *Ctx) Suspend(kind WaitKind, timeout time.Duration, onTimeout func(c *Ctx), cancel func()) Wait {
+	s := c.S
+	w := Wait{s, s.wait.token.Add(1)}
+	s.state = stateWaiting
+	s.wait.kind.Store(uint32(kind))
+	s.wait.onEnd = cancel
+	s.wait.expire = onTimeout
+	s.setFlag(FlagBlocked, kind != WaitPause)
+	if timeout > 0 {
+		s.wait.timer = time.AfterFunc(timeout, func() { w.Resume(onTimeout) })
+	}
+	return w
+}
+
+// Resume ends the suspension: reply runs on the session's thread and may reply. It reports whether this call was the one
+// that ended it. Any goroutine may call it.
+func (w Wait) Resume(reply func(c *Ctx)) bool {
+	s := w.s
+	if !s.wait.token.CompareAndSwap(w.token, w.token+1) {
+		return false
+	}
+	s.conn.Post(func(wk *Worker) {
+		s.wake()
+		if reply == nil {
+			return
+		}
+		wk.RunFor(s, reply)
+	})
+	return true
+}
+
+// wake makes the session open again; it runs on the session's thread.
+func (s *Session) wake() {
+	if s.wait.timer != nil {
+		s.wait.timer.Stop()
+		s.wait.timer = nil
+	}
+	if cancel := s.wait.onEnd; cancel != nil {
+		s.wait.onEnd = nil
+		cancel()
+	}
+	s.wait.kind.Store(uint32(WaitNone))
+	s.setFlag(FlagBlocked, false)
+	if s.state == stateWaiting {
+		s.state = stateOpen
+	}
+}
+
+// RunFor lets fn reply to a session outside a command, on the session's thread.
+func (w *Worker) RunFor(s *Session, fn func(c *Ctx)) {
+	c := &w.ctx
+	c.S, c.Now = s, s.e.Clock.Now()
+	c.failed, c.dirty = false, 0
+	fn(c)
+	c.S = nil
+}
+
+// Unblock is CLIENT UNBLOCK: it ends a wait for keys or acknowledgements as a timeout, or with an error. It reports
+// whether the session was blocked.
+func (s *Session) Unblock(withError bool) bool {
+	token := s.wait.token.Load()
+	kind := WaitKind(s.wait.kind.Load())
+	if token&1 == 0 || kind == WaitPause || kind == WaitNone {
+		return false
+	}
+	reply := s.wait.expire
+	if withError {
+		reply = func(c *Ctx) { c.Err("UNBLOCKED client unblocked via CLIENT UNBLOCK") }
+	}
+	return Wait{s, token}.Resume(reply)
+}
+
+// cancel ends a suspension because the connection is gone; it runs on the session's thread.
+func (w *waitState) cancel(s *Session) {
+	token := w.token.Load()
+	if token&1 == 1 && w.token.CompareAndSwap(token, token+1) {
+		s.wake()
+	}
+	s.e.Pause.forget(s)
+}
+
+// pauseHere suspends the session because a pause holds the command; false when the pause just ended.
+func (c *Ctx) pauseHere() bool {
+	w := c.Suspend(WaitPause, 0, nil, nil)
+	if !c.e.Pause.wait(c.S, func() { w.Resume(nil) }) {
+		c.S.wait.token.Add(1)
+		c.S.wake()
+		return false
+	}
+	return true
+}

@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/covey-db/covey/internal/resp"
+)
+
+// Worker is what one thread executes commands with: buffers and counters that are reused from command to command. Only
+// its thread touches it, except Counters.
+type Worker struct {
+	Out      Out
+	Counters Counters
+
+	e       *Engine
+	ctx     Ctx
+	cmd     resp.Command
+	effects effects
+	scratch []byte
+	calls   []callStats // by row ID
+	epoch   time.Time   // base of the monotonic readings
+	logged  bool        // effects were appended since the last Kick
+}
+
+// Counters are sums that INFO shows; the worker adds, anybody reads.
+type Counters struct {
+	Commands atomic.Int64
+	Hits     atomic.Int64
+	Misses   atomic.Int64
+	NetIn    atomic.Int64 // bytes read from clients
+	NetOut   atomic.Int64 // bytes written to clients
+	Reads    atomic.Int64 // read events
+	Writes   atomic.Int64 // write events
+}
+
+// callStats are the counters of one command on one worker.
+type callStats struct {
+	calls    atomic.Int64
+	nanos    atomic.Int64
+	rejected atomic.Int64
+	failed   atomic.Int64
+}
+
+// NewWorker makes a worker and adds it to the list that INFO sums up.
+func (e *Engine) NewWorker() *Worker {
+	w := &Worker{e: e, calls: make([]callStats, len(e.commands)), epoch: time.Now()}
+	w.Out.buf = make([]byte, 0, bigReplyBytes)
+	w.ctx.e, w.ctx.W = e, w
+	e.workers.Lock()
+	e.workers.all = append(e.workers.all, w)
+	e.workers.Unlock()
+	return w
+}
+
+// Drop folds the worker's counters into the engine's and forgets it.
+func (w *Worker) Drop() {
+	w.e.workers.Lock()
+	defer w.e.workers.Unlock()
+	for i, x := range w.e.workers.all {
+		if x == w {
+			w.e.workers.all = append(w.e.workers.all[:i], w.e.workers.all[i+1:]...)
+			break
+		}
+	}
+	w.e.workers.gone.add(&w.Counters)
+	w.e.Stats.addCalls(w.calls)
+}
+
+func (c *Counters) add(o *Counters) {
+	c.Commands.Add(o.Commands.Load())
+	c.Hits.Add(o.Hits.Load())
+	c.Misses.Add(o.Misses.Load())
+	c.NetIn.Add(o.NetIn.Load())
+	c.NetOut.Add(o.NetOut.Load())
+	c.Reads.Add(o.Reads.Load())
+	c.Writes.Add(o.Writes.Load())
+}
+
+// nanos is a monotonic reading in nanoseconds.
+func (w *Worker) nanos() int64 { return int64(time.Since(w.epoch)) }
+
+// Scratch is a buffer the handler may use until it returns; give it back with SetScratch when it grew.
+func (w *Worker) Scratch() []byte { return w.scratch[:0] }
+
+// SetScratch keeps a grown scratch buffer, unless it grew very large.
+func (w *Worker) SetScratch(b []byte) {
+	if cap(b) <= 1<<20 {
+		w.scratch = b
+	}
+}
+
+// SumCounters adds up the counters of all workers.
+func (e *Engine) SumCounters() *Counters {
+	sum := &Counters{}
+	e.workers.Lock()
+	defer e.workers.Unlock()
+	sum.add(&e.workers.gone)
+	for _, w := range e.workers.all {
+		sum.add(&w.Counters)
+	}
+	return sum
+}

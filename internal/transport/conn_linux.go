@@ -1,0 +1,407 @@
+package transport
+
+import (
+	"net"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/covey-db/covey/internal/engine"
+	"golang.org/x/sys/unix"
+)
+
+// conn is one connection of a loop. The runner in charge of the loop owns it, except while it is away: then the runner
+// that executes its long command does.
+type conn struct {
+	l  *loop
+	fd int
+	s  *engine.Session
+
+	in      []byte // input that was read but not used
+	out     [][]byte
+	outLen  int
+	outSkip int // bytes of out[0] that were sent
+
+	queued    bool // in loop.again
+	writing   bool // waits for the socket to take more
+	gated     bool // replies wait for the gate
+	away      bool // a deposed runner has it
+	unwatched bool // its descriptor was taken off the poll set
+	closed    bool
+	hungUp    bool // the peer closed while it was away
+	take      func(raw engine.Raw, unread []byte)
+	later     []func(*engine.Worker) // posted while it was away
+	softSince time.Time
+
+	shownIn, shownOut atomic.Int32 // for Buffered
+}
+
+// add makes a session for an accepted descriptor. It runs on the loop.
+func (r *runner) add(fd int, peer engine.Peer) {
+	l := r.l
+	c := &conn{l: l, fd: fd}
+	if err := l.watch(fd, unix.EPOLLIN|unix.EPOLLRDHUP); err != nil {
+		unix.Close(fd)
+		return
+	}
+	c.s = l.e.NewSession(c, peer)
+	l.conns[int32(fd)] = c
+}
+
+// ready serves one event of a connection; false when the runner lost the loop.
+func (r *runner) ready(c *conn, events uint32) bool {
+	if events&unix.EPOLLOUT != 0 && !r.flush(c) {
+		return true
+	}
+	if events&(unix.EPOLLIN|unix.EPOLLHUP|unix.EPOLLERR|unix.EPOLLRDHUP) != 0 && r.wantsInput(c) {
+		return r.read(c)
+	}
+	if events&(unix.EPOLLHUP|unix.EPOLLERR|unix.EPOLLRDHUP) != 0 && !c.closed {
+		r.close(c)
+		return true
+	}
+	return true
+}
+
+// wantsInput says whether bytes that arrive may be read now. A client that is suspended is still read, up to a bound, so
+// that its end is noticed.
+func (r *runner) wantsInput(c *conn) bool {
+	const aheadBytes = 1 << 20 // how far a suspended client may run ahead
+	switch {
+	case c.closed:
+		return false
+	case c.s.Open() && !c.gated:
+		return c.s.LoggedIn() || c.outLen == 0
+	case c.s.Closing():
+		return false
+	}
+	return len(c.in) < aheadBytes
+}
+
+// read takes what the socket has and executes it; false when the runner lost the loop.
+func (r *runner) read(c *conn) bool {
+	buf := r.buf
+	direct := len(c.in) == 0
+	if !direct {
+		buf = r.room(c)
+	}
+	n, errno := rawRead(c.fd, buf)
+	if errno != 0 || n <= 0 {
+		if errno == syscall.EAGAIN || errno == syscall.EINTR {
+			return true
+		}
+		r.close(c)
+		return true
+	}
+	r.w.Counters.NetIn.Add(int64(n))
+	r.w.Counters.Reads.Add(1)
+	if !direct {
+		c.in = c.in[:len(c.in)+n]
+		if int64(len(c.in)) > r.l.e.Settings.MaxQueryBuffer.Load() {
+			r.l.e.Stats.QueryLimit.Add(1)
+			r.close(c)
+			return true
+		}
+		return r.advance(c)
+	}
+	return r.process(c, buf[:n], true)
+}
+
+// room makes space behind the unused input and returns it: as much as the pending value needs, but never more than
+// doubles what has really arrived.
+func (r *runner) room(c *conn) []byte {
+	want := readBytes
+	if need := c.s.Need(); need > 0 {
+		want = min(max(need, 4096), max(len(c.in), readBytes))
+	}
+	if cap(c.in)-len(c.in) < want {
+		grown := make([]byte, len(c.in), len(c.in)+want)
+		copy(grown, c.in)
+		c.in = grown
+	}
+	return c.in[len(c.in):cap(c.in)]
+}
+
+// advance goes on with input that is already here; false when the runner lost the loop.
+func (r *runner) advance(c *conn) bool {
+	if c.closed || c.gated || len(c.in) == 0 || !c.s.Open() {
+		return r.settle(c)
+	}
+	return r.process(c, c.in, false)
+}
+
+// process executes in. direct says that it lies in the runner's own buffer.
+func (r *runner) process(c *conn, in []byte, direct bool) bool {
+	used := 0
+	mine := true
+	if c.s.Open() && !c.gated {
+		batch := r.begin(c)
+		used = c.s.Process(r.w, in)
+		mine = r.end(batch)
+	}
+	c.keep(in[used:], direct)
+	if !mine {
+		r.bringBack(c)
+		return false
+	}
+	if !r.collect(c) {
+		return true
+	}
+	return r.settle(c)
+}
+
+// keep stores unused input.
+func (c *conn) keep(rest []byte, direct bool) {
+	switch {
+	case len(rest) == 0:
+		c.in = nil
+	case direct:
+		c.in = append(make([]byte, 0, max(len(rest)*2, 512)), rest...)
+	case len(rest) != len(c.in):
+		n := copy(c.in, rest)
+		c.in = c.in[:n]
+	}
+	c.shownIn.Store(int32(min(len(c.in), 1<<31-1)))
+}
+
+// collect sends what the worker's Out holds, or keeps what the socket does not take; false when the connection ended.
+func (r *runner) collect(c *conn) bool {
+	o := &r.w.Out
+	if o.Len() == 0 {
+		return !c.closed
+	}
+	if c.closed {
+		o.Reset()
+		return false
+	}
+	e := r.l.e
+	if at := c.s.Written(); e.Gate.Holds(at) {
+		c.gated = true
+		e.Gate.Wait(at, func() { c.Post(func(*engine.Worker) { c.gated = false }) })
+	}
+	if one, single := o.Single(); single && c.outLen == 0 && !c.gated {
+		sent := r.send(c, one)
+		if sent < 0 {
+			o.Reset()
+			return false
+		}
+		if sent < len(one) {
+			c.push(append([]byte(nil), one[sent:]...))
+		}
+		o.Reset()
+		return r.checkLimit(c)
+	}
+	r.pieces = o.Pieces(r.pieces[:0])
+	for i, p := range r.pieces {
+		if i < len(r.pieces)-1 || len(p) >= readBytes {
+			c.push(p) // a sealed segment belongs to the connection now
+			continue
+		}
+		c.push(append([]byte(nil), p...))
+	}
+	clear(r.pieces)
+	o.Forget()
+	if c.gated {
+		return true
+	}
+	return r.flush(c) && r.checkLimit(c)
+}
+
+func (c *conn) push(b []byte) {
+	if len(b) == 0 {
+		return
+	}
+	c.out = append(c.out, b)
+	c.outLen += len(b)
+	c.shownOut.Store(int32(min(c.outLen, 1<<31-1)))
+}
+
+// send writes once; -1 when the connection is broken (and closed).
+func (r *runner) send(c *conn, b []byte) int {
+	n, errno := rawWrite(c.fd, b)
+	if errno != 0 {
+		if errno == syscall.EAGAIN || errno == syscall.EINTR {
+			return 0
+		}
+		r.close(c)
+		return -1
+	}
+	r.w.Counters.NetOut.Add(int64(n))
+	r.w.Counters.Writes.Add(1)
+	return n
+}
+
+// flush sends what is kept; false when the connection ended. It asks for an event when the socket is full.
+func (r *runner) flush(c *conn) bool {
+	if c.gated {
+		return true
+	}
+	for len(c.out) > 0 {
+		n := r.send(c, c.out[0][c.outSkip:])
+		if n < 0 {
+			return false
+		}
+		c.outLen -= n
+		c.outSkip += n
+		if c.outSkip < len(c.out[0]) {
+			break
+		}
+		c.out[0] = nil
+		c.out = c.out[1:]
+		c.outSkip = 0
+	}
+	if c.outLen == 0 {
+		c.out = nil
+	}
+	c.shownOut.Store(int32(min(c.outLen, 1<<31-1)))
+	r.rearm(c, c.outLen > 0)
+	if c.outLen == 0 && c.s.Closing() {
+		r.close(c)
+		return false
+	}
+	return true
+}
+
+// rearm asks for writability while output waits.
+func (r *runner) rearm(c *conn, writing bool) {
+	if c.writing == writing || c.closed {
+		return
+	}
+	c.writing = writing
+	events := uint32(unix.EPOLLIN | unix.EPOLLRDHUP)
+	if writing {
+		events |= unix.EPOLLOUT
+	}
+	_ = unix.EpollCtl(r.l.epfd, unix.EPOLL_CTL_MOD, c.fd, &unix.EpollEvent{Events: events, Fd: int32(c.fd)})
+}
+
+func (r *runner) checkLimit(c *conn) bool {
+	if c.outLen == 0 {
+		return true
+	}
+	r.rearm(c, true)
+	if overOutput(r.l.e, outputClass(c.s.Info().Flags), c.outLen, &c.softSince) {
+		r.l.e.Stats.OutputLimit.Add(1)
+		r.close(c)
+		return false
+	}
+	return true
+}
+
+// settle decides what comes next for a connection after its turn.
+func (r *runner) settle(c *conn) bool {
+	switch {
+	case c.closed:
+	case c.s.Taken():
+		r.handOver(c)
+	case c.s.Closing():
+		if c.outLen == 0 {
+			r.close(c)
+		} else {
+			r.flush(c)
+		}
+	case c.outLen > 0 && !c.s.LoggedIn():
+		// A stranger that does not read its refusals gets no more of them.
+	case len(c.in) > 0 && c.s.Open() && !c.gated && c.s.More() && !c.queued:
+		c.queued = true
+		r.l.again = append(r.l.again, c)
+	}
+	return true
+}
+
+// close ends a connection. The session hears it first; the descriptor is closed last, so that no late write can reach a
+// stranger who got the same number.
+func (r *runner) close(c *conn) {
+	if c.closed {
+		return
+	}
+	c.closed = true
+	c.s.Close()
+	delete(r.l.conns, int32(c.fd))
+	c.in, c.out, c.outLen, c.later = nil, nil, 0, nil
+	unix.Close(c.fd)
+}
+
+// bringBack gives the connection of a long command back to its loop; the runner has been deposed and ends.
+func (r *runner) bringBack(c *conn) {
+	pieces := r.w.Out.Pieces(nil)
+	r.l.post(letter{loop: func(in *runner) {
+		c.away = false
+		for _, p := range pieces {
+			c.push(p)
+		}
+		if c.unwatched {
+			c.unwatched = false
+			c.writing = false
+			_ = in.l.watch(c.fd, unix.EPOLLIN|unix.EPOLLRDHUP)
+		}
+		if at := c.s.Written(); in.l.e.Gate.Holds(at) && c.outLen > 0 {
+			c.gated = true
+			in.l.e.Gate.Wait(at, func() { c.Post(func(*engine.Worker) { c.gated = false }) })
+		}
+		if !in.flush(c) {
+			return
+		}
+		later := c.later
+		c.later = nil
+		for _, work := range later {
+			c.l.post(letter{c: c, work: work})
+		}
+		if in.settle(c); !c.closed && !c.queued && len(c.in) > 0 {
+			c.queued = true
+			in.l.again = append(in.l.again, c)
+		}
+	}})
+}
+
+// handOver takes the connection off the loop and gives it to whoever hijacked it.
+func (r *runner) handOver(c *conn) {
+	_ = unix.EpollCtl(r.l.epfd, unix.EPOLL_CTL_DEL, c.fd, nil)
+	delete(r.l.conns, int32(c.fd))
+	c.closed = true
+	out, skip, unread, take := c.out, c.outSkip, c.in, c.take
+	file := os.NewFile(uintptr(c.fd), "client")
+	raw, err := net.FileConn(file)
+	file.Close()
+	if err != nil {
+		c.s.Close()
+		return
+	}
+	go func() {
+		for _, p := range out {
+			if _, err := raw.Write(p[skip:]); err != nil {
+				break // the reader of raw finds the same error
+			}
+			skip = 0
+		}
+		take(raw, unread)
+	}()
+}
+
+// Post implements engine.Conn.
+func (c *conn) Post(fn func(w *engine.Worker)) { c.l.post(letter{c: c, work: fn}) }
+
+// CloseSoon implements engine.Conn.
+func (c *conn) CloseSoon(flush bool) {
+	c.l.post(letter{loop: func(r *runner) {
+		switch {
+		case c.closed:
+		case c.away:
+			c.later = append(c.later, func(*engine.Worker) { c.CloseSoon(flush) })
+		default:
+			if flush && !r.flush(c) {
+				return
+			}
+			r.close(c)
+		}
+	}})
+}
+
+// Hijack implements engine.Conn.
+func (c *conn) Hijack(take func(raw engine.Raw, unread []byte)) { c.take = take }
+
+// Buffered implements engine.Conn.
+func (c *conn) Buffered() (query, output int) {
+	return int(c.shownIn.Load()), int(c.shownOut.Load())
+}

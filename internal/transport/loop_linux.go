@@ -1,0 +1,267 @@
+package transport
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/covey-db/covey/internal/engine"
+	"golang.org/x/sys/unix"
+)
+
+// readBytes is the size of the buffer a runner reads into; a whole pipeline of small commands fits.
+const readBytes = 64 << 10
+
+// eventsMax bounds how many connections one wake-up serves.
+const eventsMax = 256
+
+// loop is one event loop: a poll descriptor, the connections on it, and a mailbox for other threads. A runner drives it.
+// Everything but the mailbox and busy belongs to the runner in charge.
+type loop struct {
+	e      *engine.Engine
+	opts   *Options
+	group  *Loops
+	epfd   int
+	wakefd int
+	conns  map[int32]*conn
+	again  []*conn // have input left although their turn ended
+	mail   mailbox[letter]
+
+	// busy is the number of the batch that the runner in charge executes, 0 while it executes none. The watchdog swaps it
+	// to 0 to take the loop away from a runner that is stuck in a long command.
+	busy    atomic.Uint64
+	current atomic.Pointer[conn] // the connection of that batch
+	batch   uint64
+	done    sync.WaitGroup
+	closing bool
+}
+
+// letter is what other threads send to a loop: work for one connection, or for the loop itself.
+type letter struct {
+	c    *conn
+	work func(w *engine.Worker)
+	loop func(r *runner)
+}
+
+// runner is a thread that drives a loop, with the buffers that its current command may still point into.
+type runner struct {
+	l      *loop
+	w      *engine.Worker
+	buf    []byte
+	events []unix.EpollEvent
+	mail   []letter
+	pieces [][]byte
+}
+
+func newLoop(g *Loops) (*loop, error) {
+	epfd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	wakefd, err := unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC)
+	if err != nil {
+		unix.Close(epfd)
+		return nil, err
+	}
+	l := &loop{e: g.e, opts: &g.opts, group: g, epfd: epfd, wakefd: wakefd, conns: make(map[int32]*conn)}
+	if err := l.watch(wakefd, unix.EPOLLIN); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func (l *loop) watch(fd int, events uint32) error {
+	return unix.EpollCtl(l.epfd, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: events, Fd: int32(fd)})
+}
+
+// start gives the loop a new runner.
+func (l *loop) start() {
+	r := &runner{l: l, w: l.e.NewWorker(), buf: make([]byte, readBytes), events: make([]unix.EpollEvent, eventsMax)}
+	l.done.Add(1)
+	go func() {
+		runtime.LockOSThread()
+		defer l.done.Done()
+		defer r.w.Drop()
+		for r.turn() {
+		}
+	}()
+}
+
+// turn serves everything that is ready once; false when the runner has lost the loop or the loop ends.
+func (r *runner) turn() bool {
+	l := r.l
+	n := pollNow(l.epfd, r.events)
+	if n == 0 && len(l.again) == 0 {
+		l.group.dog.sleeps()
+		n = pollWait(l.epfd, r.events)
+		l.group.dog.wakes()
+	}
+	for i := range n {
+		ev := &r.events[i]
+		if int(ev.Fd) == l.wakefd {
+			if !r.readMail() {
+				return false
+			}
+			continue
+		}
+		c := l.conns[ev.Fd]
+		if c == nil || c.away {
+			l.quiet(ev.Fd)
+			continue
+		}
+		if !r.ready(c, ev.Events) {
+			return false
+		}
+	}
+	return r.serveAgain() && !l.closing
+}
+
+// quiet stops events of a descriptor whose connection is busy elsewhere; returning adds it again.
+func (l *loop) quiet(fd int32) {
+	_ = unix.EpollCtl(l.epfd, unix.EPOLL_CTL_DEL, int(fd), nil)
+	if c := l.conns[fd]; c != nil {
+		c.unwatched = true
+	}
+}
+
+func (r *runner) serveAgain() bool {
+	l := r.l
+	if len(l.again) == 0 {
+		return true
+	}
+	list := l.again
+	l.again = nil
+	for i, c := range list {
+		c.queued = false
+		if c.closed || c.away {
+			continue
+		}
+		if !r.advance(c) {
+			l.again = append(l.again, list[i+1:]...)
+			return false
+		}
+	}
+	return true
+}
+
+// readMail runs what other threads sent.
+func (r *runner) readMail() bool {
+	l := r.l
+	var word [8]byte
+	_, _ = rawRead(l.wakefd, word[:])
+	r.mail = l.mail.take(r.mail[:0])
+	for i := range r.mail {
+		m := r.mail[i]
+		r.mail[i] = letter{}
+		switch {
+		case m.loop != nil:
+			m.loop(r)
+		case m.c.closed:
+		case m.c.away:
+			m.c.later = append(m.c.later, m.work)
+		default:
+			if !r.deliver(m.c, m.work) {
+				for _, rest := range r.mail[i+1:] {
+					l.post(rest)
+				}
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// deliver runs posted work for a connection and goes on with its input.
+func (r *runner) deliver(c *conn, work func(*engine.Worker)) bool {
+	work(r.w)
+	if !r.collect(c) {
+		return true
+	}
+	return r.advance(c)
+}
+
+// post sends a letter to the loop from any thread.
+func (l *loop) post(m letter) bool {
+	first, ok := l.mail.put(m)
+	if first {
+		one := [8]byte{0: 1}
+		_, _ = rawWrite(l.wakefd, one[:])
+	}
+	return ok
+}
+
+// begin marks the start of a batch, so that the watchdog can see how long it takes.
+func (r *runner) begin(c *conn) uint64 {
+	l := r.l
+	l.batch++
+	l.current.Store(c)
+	l.busy.Store(l.batch)
+	return l.batch
+}
+
+// end marks the end of a batch; false when the watchdog has given the loop to another runner meanwhile.
+func (r *runner) end(batch uint64) bool { return r.l.busy.CompareAndSwap(batch, 0) }
+
+// Loops is a set of event loops.
+type Loops struct {
+	e     *engine.Engine
+	opts  Options
+	loops []*loop
+	next  atomic.Uint32
+	dog   watchdog
+}
+
+// NewLoops starts the event loops.
+func NewLoops(e *engine.Engine, opts Options) (*Loops, error) {
+	g := &Loops{e: e, opts: opts}
+	for range max(1, opts.Loops) {
+		l, err := newLoop(g)
+		if err != nil {
+			g.Close()
+			return nil, err
+		}
+		g.loops = append(g.loops, l)
+	}
+	g.dog.init(g.loops)
+	for _, l := range g.loops {
+		l.start()
+	}
+	return g, nil
+}
+
+// closeWait bounds how long Close waits for a loop whose runner is in a long command.
+const closeWait = 5 * time.Second
+
+// Close ends all connections and loops.
+func (g *Loops) Close() {
+	for _, l := range g.loops {
+		l.post(letter{loop: func(r *runner) { r.shut() }})
+	}
+	for _, l := range g.loops {
+		ended := make(chan struct{})
+		go func() { l.done.Wait(); close(ended) }()
+		select {
+		case <-ended:
+			unix.Close(l.epfd)
+			unix.Close(l.wakefd)
+		case <-time.After(closeWait):
+		}
+	}
+	g.dog.stop()
+}
+
+func (r *runner) shut() {
+	for _, c := range r.l.conns {
+		if !c.away {
+			r.flush(c)
+			r.close(c)
+		}
+	}
+	r.l.closing = true
+	for _, m := range r.l.mail.shut() {
+		if m.loop != nil {
+			m.loop(r)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+// Package transport moves bytes between sockets and engine sessions. Plain TCP and Unix sockets on Linux are served by
+// event loops that this package owns; every other kind of connection by a goroutine each. Both drive the same session.
+package transport
+
+import (
+	"errors"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/covey-db/covey/internal/engine"
+)
+
+// Options configures the event loops.
+type Options struct {
+	Loops     int           // number of event loops, at least 1
+	KeepAlive time.Duration // tcp-keepalive, 0 is off
+	Logf      func(format string, args ...any)
+}
+
+// tooManyText is what a client beyond maxclients reads before it is closed.
+const tooManyText = "-ERR max number of clients reached\r\n"
+
+// protectedText is what a client from outside reads in protected mode.
+const protectedText = "-DENIED Covey is running in protected mode: no password is set for the default user and no bind address " +
+	"was given, so only connections from the loopback interface are accepted. To accept this one, set a password " +
+	"(requirepass), or bind an address, or turn protected-mode off if the network is trusted.\r\n"
+
+// refusal is the text for a connection that must not become a session, "" to accept it.
+func refusal(e *engine.Engine, peer engine.Peer) string {
+	if e.Settings.ProtectedMode.Load() && !peer.Loopback && !peer.Unix {
+		if _, protected := e.Settings.Password(); !protected {
+			return protectedText
+		}
+	}
+	if int64(e.Clients.Len()) >= e.Settings.MaxClients.Load() {
+		e.Stats.Rejected.Add(1)
+		return tooManyText
+	}
+	return ""
+}
+
+// ErrClosed says that the transport was shut down.
+var ErrClosed = errors.New("transport closed")
+
+// peerOf describes a connection from its two addresses.
+func peerOf(remote, local net.Addr, fd int) engine.Peer {
+	p := engine.Peer{FD: fd}
+	if u, ok := local.(*net.UnixAddr); ok {
+		p.Unix, p.Loopback = true, true
+		p.Local = u.Name + ":0"
+		p.Remote = u.Name + ":0"
+		return p
+	}
+	p.Local, p.Remote = addrText(local), addrText(remote)
+	if t, ok := remote.(*net.TCPAddr); ok {
+		p.Loopback = t.IP.IsLoopback()
+	}
+	return p
+}
+
+// addrText is an address as Redis shows it: IPv6 without brackets.
+func addrText(a net.Addr) string {
+	t, ok := a.(*net.TCPAddr)
+	if !ok {
+		return ""
+	}
+	ip := t.IP.String()
+	if strings.HasPrefix(ip, "::ffff:") {
+		ip = ip[len("::ffff:"):]
+	}
+	return ip + ":" + strconv.Itoa(t.Port)
+}
+
+// outputClass is the row of client-output-buffer-limit for a session: 0 normal, 1 replica, 2 pubsub.
+func outputClass(flags uint32) int {
+	switch {
+	case flags&engine.FlagReplica != 0:
+		return 1
+	case flags&engine.FlagPubSub != 0:
+		return 2
+	}
+	return 0
+}
+
+// overOutput says whether a connection with n waiting bytes is over its limit; since is when it went over the soft one.
+func overOutput(e *engine.Engine, class, n int, since *time.Time) bool {
+	limit := &e.Settings.OutputLimits[class]
+	if hard := limit.HardBytes.Load(); hard > 0 && int64(n) > hard {
+		return true
+	}
+	soft := limit.SoftBytes.Load()
+	if soft == 0 || int64(n) <= soft {
+		*since = time.Time{}
+		return false
+	}
+	if since.IsZero() {
+		*since = time.Now()
+		return false
+	}
+	return time.Since(*since) > time.Duration(limit.SoftSeconds.Load())*time.Second
+}

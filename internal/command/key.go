@@ -1,0 +1,5 @@
+package command
+
+import "github.com/covey-db/covey/internal/engine"
+
+func keyHandlers() map[string]engine.Handler { return nil }

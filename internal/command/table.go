@@ -1,0 +1,59 @@
+// Package command holds the handlers of the commands, one file a family. A handler knows its arguments and the data; what
+// surrounds it (arity, routing, locks, the log) is package engine's business.
+package command
+
+import (
+	"github.com/covey-db/covey/internal/engine"
+)
+
+// Deps are what handlers need from outside of the engine. The server fills them in before the first client comes and never
+// changes them. A function may be nil: the commands that need it then answer that they are not available.
+type Deps struct {
+	// Reload is DEBUG RELOAD: it saves the data set, empties the keyspace and loads the file again, or parts of that.
+	// It runs without any shard lock. The text of the error is what the client gets.
+	Reload func(ReloadOptions) error
+	// NewReplID makes 40 hexadecimal digits for DEBUG CHANGE-REPL-ID.
+	NewReplID func() string
+	// LogWarning writes a line to the server's log: DEBUG LOG.
+	LogWarning func(text string)
+	// ReleaseMemory gives memory that nobody uses back to the system: MEMORY PURGE.
+	ReleaseMemory func()
+	// Memory measures the process and what lies outside the arenas: MEMORY STATS and MEMORY DOCTOR.
+	Memory func() ProcessMemory
+}
+
+// Table is all handlers by the full names of their rows ("get", "config|get").
+func Table(d Deps) map[string]engine.Handler {
+	return merge(
+		keyHandlers(),
+	)
+}
+
+// merge joins families. Two handlers for one row are a mistake of ours.
+func merge(families ...map[string]engine.Handler) map[string]engine.Handler {
+	all := make(map[string]engine.Handler)
+	for _, family := range families {
+		for name, h := range family {
+			if _, twice := all[name]; twice {
+				panic("command: two handlers for " + name)
+			}
+			all[name] = h
+		}
+	}
+	return all
+}
+
+// ReloadOptions are the words behind DEBUG RELOAD.
+type ReloadOptions struct {
+	Save  bool // write the file first
+	Flush bool // empty the keyspace before the file is loaded
+	Merge bool // a key that is there already is overwritten
+}
+
+// ProcessMemory is what the operating system and the Go runtime say of the process, in bytes.
+type ProcessMemory struct {
+	Resident int64 // memory of the process that is in RAM
+	Startup  int64 // used memory when the server had just started
+	GoHeap   int64 // live and dead objects of the Go heap
+	GoSystem int64 // what the Go runtime holds of the system's memory
+}

@@ -26,6 +26,9 @@ type Deps struct {
 func Table(d Deps) map[string]engine.Handler {
 	return merge(
 		keyHandlers(),
+		stringHandlers(),
+		connectionHandlers(),
+		transactionHandlers(),
 	)
 }
 

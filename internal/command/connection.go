@@ -1,0 +1,228 @@
+package command
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"time"
+
+	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/num"
+	"github.com/covey-db/covey/internal/resp"
+)
+
+// This file holds the commands of a connection: greeting, login, database, end.
+
+// RedisVersion is the version whose behaviour this server has; clients decide by it.
+const RedisVersion = "7.2.4"
+
+func connectionHandlers() map[string]engine.Handler {
+	return map[string]engine.Handler{
+		"ping":      {Run: cmdPing},
+		"echo":      {Run: func(c *engine.Ctx) { c.Bulk(c.Args[1]) }},
+		"quit":      {Run: cmdQuit},
+		"reset":     {Run: cmdReset},
+		"select":    {Run: cmdSelect},
+		"auth":      {Run: cmdAuth},
+		"hello":     {Run: cmdHello},
+		"time":      {Run: cmdTime},
+		"asking":    {Run: cmdAsking},
+		"readonly":  {Run: func(c *engine.Ctx) { cmdReadOnly(c, true) }},
+		"readwrite": {Run: func(c *engine.Ctx) { cmdReadOnly(c, false) }},
+	}
+}
+
+func cmdPing(c *engine.Ctx) {
+	switch len(c.Args) {
+	case 1:
+		c.Simple("PONG")
+	case 2:
+		c.Bulk(c.Args[1])
+	default:
+		c.ArityErr()
+	}
+}
+
+func cmdQuit(c *engine.Ctx) {
+	c.OK()
+	c.CloseAfterReply()
+}
+
+func cmdReset(c *engine.Ctx) {
+	c.ResetState()
+	c.Simple("RESET")
+}
+
+func cmdSelect(c *engine.Ctx) {
+	n, ok := num.ParseInt(c.Args[1])
+	switch {
+	case !ok:
+		c.Err(engine.ErrNotInteger)
+	case c.Engine().ClusterOn && n != 0:
+		c.Err("ERR SELECT is not allowed in cluster mode")
+	case n < 0 || n >= int64(c.Engine().Databases()):
+		c.Err(engine.ErrDBIndex)
+	default:
+		c.S.SelectDB(int(n))
+		c.OK()
+	}
+}
+
+const (
+	errWrongPass  = "WRONGPASS invalid username-password pair or user is disabled."
+	errNoPassword = "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"
+)
+
+func cmdAuth(c *engine.Ctx) {
+	user, password := []byte("default"), c.Args[1]
+	switch len(c.Args) {
+	case 2:
+		if _, needed := c.Engine().Settings.Password(); !needed {
+			c.Err(errNoPassword)
+			return
+		}
+	case 3:
+		user, password = c.Args[1], c.Args[2]
+	default:
+		c.Err(engine.ErrSyntax)
+		return
+	}
+	if login(c, user, password) {
+		c.OK()
+	}
+}
+
+// login checks the password in constant time; false when the refusal has been replied.
+func login(c *engine.Ctx, user, password []byte) bool {
+	want, needed := c.Engine().Settings.Password()
+	given, right := sha256.Sum256(password), sha256.Sum256(want)
+	same := subtle.ConstantTimeCompare(given[:], right[:]) == 1
+	if string(user) != "default" || needed && !same {
+		c.Err(errWrongPass)
+		return false
+	}
+	c.S.Login("default")
+	return true
+}
+
+const errHelloNoAuth = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> " +
+	"option can be used to authenticate the client and select the RESP protocol version at the same time"
+
+func cmdHello(c *engine.Ctx) {
+	proto := c.Proto()
+	if len(c.Args) > 1 {
+		n, ok := num.ParseInt(c.Args[1])
+		if !ok {
+			c.Err("ERR Protocol version is not an integer or out of range")
+			return
+		}
+		if n < 2 || n > 3 {
+			c.Err("NOPROTO unsupported protocol version")
+			return
+		}
+		proto = resp.Version(n)
+	}
+	name, setName, ok := helloOptions(c)
+	if !ok {
+		return
+	}
+	if !c.S.LoggedIn() {
+		c.Err(errHelloNoAuth)
+		return
+	}
+	if setName {
+		c.S.SetName(name)
+	}
+	c.S.SetProto(proto)
+	replyHello(c)
+}
+
+// helloOptions reads AUTH and SETNAME; false when the error has been replied.
+func helloOptions(c *engine.Ctx) (name string, setName, ok bool) {
+	for i := 2; i < len(c.Args); i++ {
+		switch {
+		case c.ArgIs(i, "AUTH") && i+2 < len(c.Args):
+			if !login(c, c.Args[i+1], c.Args[i+2]) {
+				return "", false, false
+			}
+			i += 2
+		case c.ArgIs(i, "SETNAME") && i+1 < len(c.Args):
+			if !validName(c, c.Args[i+1], "Client names") {
+				return "", false, false
+			}
+			name, setName = string(c.Args[i+1]), true
+			i++
+		default:
+			c.Err(fmt.Sprintf("ERR Syntax error in HELLO option '%s'", c.Args[i]))
+			return "", false, false
+		}
+	}
+	return name, setName, true
+}
+
+// validName refuses blanks and control characters, which would break the lines of CLIENT LIST.
+func validName(c *engine.Ctx, name []byte, what string) bool {
+	for _, b := range name {
+		if b < '!' || b > '~' {
+			c.Err("ERR " + what + " cannot contain spaces, newlines or special characters.")
+			return false
+		}
+	}
+	return true
+}
+
+func replyHello(c *engine.Ctx) {
+	e := c.Engine()
+	mode, role := "standalone", "master"
+	if e.ClusterOn {
+		mode = "cluster"
+	}
+	if e.Role.IsReplica() {
+		role = "replica"
+	}
+	c.Map(7)
+	c.BulkString("server")
+	c.BulkString("redis")
+	c.BulkString("version")
+	c.BulkString(RedisVersion)
+	c.BulkString("proto")
+	c.ReplyInt(int64(c.Proto()))
+	c.BulkString("id")
+	c.ReplyInt(c.S.ID)
+	c.BulkString("mode")
+	c.BulkString(mode)
+	c.BulkString("role")
+	c.BulkString(role)
+	c.BulkString("modules")
+	c.Array(0)
+}
+
+func cmdTime(c *engine.Ctx) {
+	now := time.UnixMilli(int64(c.Engine().Clock.Now()))
+	if live := time.Now(); live.Sub(now).Abs() < time.Second {
+		now = live // the engine's clock has milliseconds, TIME shows microseconds
+	}
+	c.Array(2)
+	c.BulkString(fmt.Sprint(now.Unix()))
+	c.BulkString(fmt.Sprint(now.Nanosecond() / 1000))
+}
+
+const errNoCluster = "ERR This instance has cluster support disabled"
+
+func cmdAsking(c *engine.Ctx) {
+	if !c.Engine().ClusterOn {
+		c.Err(errNoCluster)
+		return
+	}
+	c.S.SetAsking()
+	c.OK()
+}
+
+func cmdReadOnly(c *engine.Ctx, on bool) {
+	if !c.Engine().ClusterOn {
+		c.Err(errNoCluster)
+		return
+	}
+	c.S.SetReadOnly(on)
+	c.OK()
+}

@@ -1,7 +1,6 @@
 package num
 
 import (
-	"bytes"
 	"math"
 	"strconv"
 )
@@ -9,7 +8,7 @@ import (
 // integerBound is the magnitude up to which Redis prints a whole double as an integer, with all its digits.
 const integerBound = math.MaxInt64 / 2
 
-// AppendFloat appends a double as Redis 7.2 prints scores, RESP3 doubles and the like: the fewest digits that read back as
+// AppendFloat appends a double as Redis 7.2 prints scores, RESP3 doubles and the like: with few digits that read back as
 // the same double.
 func AppendFloat(dst []byte, f float64) []byte {
 	switch {
@@ -24,47 +23,19 @@ func AppendFloat(dst []byte, f float64) []byte {
 	case f >= -integerBound && f <= integerBound && f == math.Trunc(f):
 		return AppendInt(dst, int64(f))
 	}
-	return appendShortest(dst, f)
+	return appendDigits(dst, f)
 }
 
-// significandMax is the room for the shortest form "-d.dddddddddddddddde-ddd" of any double.
-const significandMax = 24
-
-// appendShortest appends the digits of a finite double other than 0 in the layout that fits them.
-func appendShortest(dst []byte, f float64) []byte {
-	var room [significandMax]byte
-	text := strconv.AppendFloat(room[:0], f, 'e', -1, 64)
-	if text[0] == '-' {
+// appendDigits appends a finite double other than 0 in the layout that fits its digits. Numbers without decimals get up to
+// seven zeros behind their digits. Others are written out when the last digit is one of the first six decimals, or the
+// number is from 0.001 to 10000. The rest has an exponent, with a sign and without zeros in front.
+func appendDigits(dst []byte, f float64) []byte {
+	if f < 0 {
 		dst = append(dst, '-')
-		text = text[1:]
 	}
-	mark := bytes.IndexByte(text, 'e')
-	exp := signedExponent(text[mark+1:])
-	digits := text[:1]
-	if mark > 1 {
-		text[1] = text[0] // over the point, so that the digits are in one piece
-		digits = text[1:mark]
-	}
-	return layOut(dst, digits, exp)
-}
-
-// signedExponent reads the exponent that strconv wrote, which has always a sign.
-func signedExponent(b []byte) int {
-	exp := 0
-	for _, c := range b[1:] {
-		exp = exp*10 + int(c-'0')
-	}
-	if b[0] == '-' {
-		return -exp
-	}
-	return exp
-}
-
-// layOut writes the number d.ddd * 10^exp. Whole numbers get up to six zeros behind their digits, small ones are written
-// out down to six decimals, or as far as the digits go from 0.001 on; the rest has an exponent, with a sign and without
-// zeros in front.
-func layOut(dst, digits []byte, exp int) []byte {
-	last := exp - len(digits) + 1 // the power of ten that the last digit counts
+	d := shortestDigits(math.Abs(f))
+	digits, last := d.digits[:d.count], d.last
+	exp := last + len(digits) - 1
 	switch {
 	case last >= 0 && abs(exp) < len(digits)+7:
 		return appendZeros(append(dst, digits...), last)
@@ -88,13 +59,8 @@ func layOut(dst, digits []byte, exp int) []byte {
 
 func abs(n int) int { return max(n, -n) }
 
-func appendZeros(dst []byte, n int) []byte {
-	const zeros = "00000000"
-	for ; n > len(zeros); n -= len(zeros) {
-		dst = append(dst, zeros...)
-	}
-	return append(dst, zeros[:n]...)
-}
+// appendZeros appends up to eight zeros.
+func appendZeros(dst []byte, n int) []byte { return append(dst, "00000000"[:n]...) }
 
 // AppendFixed17 appends a double as "%.17g" of the C library does: the form of ZSCAN.
 func AppendFixed17(dst []byte, f float64) []byte {
@@ -102,4 +68,33 @@ func AppendFixed17(dst []byte, f float64) []byte {
 		return AppendFloat(dst, f)
 	}
 	return strconv.AppendFloat(dst, f, 'g', 17, 64)
+}
+
+// ParseFloat reads a double as Redis reads scores and other doubles: what strtod takes from the first to the last byte,
+// hexadecimal forms and infinities too, but neither a blank in front nor a NaN, nor a number too big or too small for a
+// double.
+func ParseFloat(b []byte) (float64, bool) {
+	if n, ok := ParseInt(b); ok {
+		return float64(n), true
+	}
+	l, ok := scanLiteral(b)
+	switch {
+	case !ok:
+		return 0, false
+	case l.infinite && l.negative:
+		return math.Inf(-1), true
+	case l.infinite:
+		return math.Inf(1), true
+	}
+	var f float64
+	var err error
+	if l.hex && !l.marked {
+		f, err = strconv.ParseFloat(string(b)+"p0", 64) // strconv insists on the exponent
+	} else {
+		f, err = strconv.ParseFloat(string(b), 64)
+	}
+	if err != nil || f == 0 && !l.isZero() {
+		return 0, false
+	}
+	return f, true
 }

@@ -5,6 +5,8 @@ package clock
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/covey-db/covey/internal/invariant"
 )
 
 // Millis is a wall-clock time or a duration in milliseconds; times count from 1970-01-01 UTC.
@@ -27,8 +29,11 @@ type realClock struct{ start time.Time }
 func (realClock) Now() Millis    { return Millis(time.Now().UnixMilli()) }
 func (c realClock) Nanos() int64 { return int64(time.Since(c.start)) }
 
-// Manual is a clock that stands still until it is moved.
-type Manual struct{ nanos atomic.Int64 }
+// Manual is a clock that stands still until it is moved. Any goroutine may read and move it.
+type Manual struct {
+	nanos atomic.Int64 // monotonic
+	ahead atomic.Int64 // nanoseconds by which the wall clock was set forward (or back)
+}
 
 // NewManual returns a clock that shows start.
 func NewManual(start Millis) *Manual {
@@ -38,10 +43,21 @@ func NewManual(start Millis) *Manual {
 }
 
 // Now implements Source.
-func (m *Manual) Now() Millis { return Millis(m.nanos.Load() / int64(time.Millisecond)) }
+func (m *Manual) Now() Millis {
+	return Millis((m.nanos.Load() + m.ahead.Load()) / int64(time.Millisecond))
+}
 
 // Nanos implements Source.
 func (m *Manual) Nanos() int64 { return m.nanos.Load() }
 
-// Advance moves the clock forward.
-func (m *Manual) Advance(d time.Duration) { m.nanos.Add(int64(d)) }
+// Advance lets time pass, for both clocks. Time does not run backwards.
+func (m *Manual) Advance(d time.Duration) {
+	invariant.That(d >= 0, "time runs backwards")
+	m.nanos.Add(int64(d))
+}
+
+// SetWall sets the wall clock, forward or back, as an administrator or NTP may do at any moment. The monotonic clock does
+// not notice.
+func (m *Manual) SetWall(now Millis) {
+	m.ahead.Store(int64(now)*int64(time.Millisecond) - m.nanos.Load())
+}

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/covey-db/covey/internal/checksum"
-	"github.com/covey-db/covey/internal/rdb/packed"
+	"github.com/covey-db/covey/internal/num"
 )
 
 const (
@@ -30,7 +30,7 @@ func AppendLen(dst []byte, n uint64) []byte {
 // the compressor; nil means that strings are not compressed (rdbcompression no).
 func AppendString(dst, s []byte, lzf *checksum.LZF) []byte {
 	if len(s) <= intTextMax {
-		if v, ok := packed.Integer(s); ok && v == int64(int32(v)) {
+		if v, ok := num.ParseInt(s); ok && v == int64(int32(v)) {
 			return AppendInt(dst, v)
 		}
 	}
@@ -72,7 +72,7 @@ func AppendInt(dst []byte, v int64) []byte {
 		return binary.LittleEndian.AppendUint32(append(dst, encoded|encInt32), uint32(v))
 	}
 	var text [20]byte
-	s := packed.Elem{Int: v, IsInt: true}.Text(text[:])
+	s := num.AppendInt(text[:0], v)
 	return append(AppendLen(dst, uint64(len(s))), s...)
 }
 

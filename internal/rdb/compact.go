@@ -3,8 +3,8 @@ package rdb
 import (
 	"bytes"
 	"slices"
-	"strconv"
 
+	"github.com/covey-db/covey/internal/num"
 	"github.com/covey-db/covey/internal/rdb/packed"
 )
 
@@ -29,7 +29,7 @@ func scan(b []byte) (shape, error) {
 			continue
 		}
 		found.longest = max(found.longest, len(e.Str))
-		if _, isInt := packed.Integer(e.Str); isInt {
+		if _, isInt := num.ParseInt(e.Str); isInt {
 			found.odd = true
 		}
 	}
@@ -199,6 +199,6 @@ func (d *Decoder) addText(e packed.Elem) []byte {
 		return e.Str
 	}
 	start := len(d.digits)
-	d.digits = strconv.AppendInt(d.digits, e.Int, 10)
+	d.digits = num.AppendInt(d.digits, e.Int)
 	return d.digits[start:len(d.digits):len(d.digits)]
 }

@@ -96,10 +96,13 @@ func (d *Decoder) readHashTTLPack(t Type) error {
 		return err
 	}
 	found, err := scan(b)
-	if err == nil {
-		err = d.checkMembers(b, 3, found)
+	switch {
+	case err != nil:
+		return err
+	case found.count == 0:
+		return ErrEmpty
 	}
-	if err != nil {
+	if err := d.checkMembers(b, 3, found); err != nil {
 		return err
 	}
 	if err := d.startHash(uint64(found.count / 3)); err != nil {

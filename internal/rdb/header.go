@@ -1,6 +1,6 @@
 package rdb
 
-import "strconv"
+import "github.com/covey-db/covey/internal/num"
 
 // Header is what a file tells about itself.
 type Header struct {
@@ -42,5 +42,5 @@ func AppendHeader(dst []byte, h Header) []byte {
 
 func appendAuxInt(dst []byte, name string, v int64) []byte {
 	var text [20]byte
-	return AppendAux(dst, name, strconv.AppendInt(text[:0], v, 10))
+	return AppendAux(dst, name, num.AppendInt(text[:0], v))
 }

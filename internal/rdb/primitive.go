@@ -3,9 +3,9 @@ package rdb
 import (
 	"encoding/binary"
 	"math"
-	"strconv"
 
 	"github.com/covey-db/covey/internal/checksum"
+	"github.com/covey-db/covey/internal/num"
 )
 
 func (d *Decoder) uint32LE() (uint32, error) {
@@ -154,7 +154,7 @@ func (d *Decoder) compressed(scratch *[]byte) ([]byte, error) {
 func (d *Decoder) str(scratch *[]byte) ([]byte, error) {
 	s, v, isInt, err := d.strOrInt(scratch)
 	if isInt && err == nil {
-		*scratch = strconv.AppendInt((*scratch)[:0], v, 10)
+		*scratch = num.AppendInt((*scratch)[:0], v)
 		return *scratch, nil
 	}
 	return s, err

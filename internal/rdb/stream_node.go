@@ -1,12 +1,16 @@
 package rdb
 
-import "github.com/covey-db/covey/internal/rdb/packed"
+import (
+	"github.com/covey-db/covey/internal/num"
+	"github.com/covey-db/covey/internal/rdb/packed"
+)
 
 // The listpack of a stream node, as elements:
 //
 //	live | deleted | fields | field... | 0      the master entry: counts, and the field names most entries share
-//	flags | ms | seq | [fields | field...] | value... | elements before this one
-//	                                            an entry: its ID relative to the master ID; names only if they differ
+//	flags | ms | seq | value... | n             an entry with the names of the master; its ID is relative to the master ID
+//	flags | ms | seq | fields | (field | value)... | n
+//	                                            an entry with names of its own; n is the number of elements before it
 const (
 	entryDeleted    = 1 << 0 // flag: the entry was deleted
 	entrySameFields = 1 << 1 // flag: the field names are the master's
@@ -33,7 +37,7 @@ func (w *nodeWalk) number() (int64, error) {
 	case e.IsInt:
 		return e.Int, nil
 	}
-	if v, isInt := packed.Integer(e.Str); isInt {
+	if v, isInt := num.ParseInt(e.Str); isInt {
 		return v, nil
 	}
 	return 0, ErrStreamNode
@@ -136,27 +140,20 @@ func (d *Decoder) walkEntry(w *nodeWalk, use func(StreamID, [][]byte) error) err
 	if err != nil {
 		return err
 	}
-	fields, overhead := int64(len(d.fields)), int64(entryOverhead)
-	d.pairs = d.pairs[:0]
+	elems := int64(entryOverhead + len(d.fields))
 	if flags&entrySameFields == 0 {
-		if fields, err = w.size(); err != nil {
-			return err
-		}
-		if d.pairs, err = d.readTexts(w, d.pairs, fields); err != nil {
-			return err
-		}
-		overhead += fields + 1
+		elems, err = d.readOwnPairs(w)
 	} else {
-		d.pairs = append(d.pairs, d.fields...)
+		err = d.readSharedPairs(w)
 	}
-	if d.pairs, err = d.readTexts(w, d.pairs, fields); err != nil {
+	if err != nil {
 		return err
 	}
 	count, err := w.number()
 	switch {
 	case err != nil:
 		return err
-	case count != fields+overhead:
+	case count != elems:
 		return ErrStreamNode
 	case flags&entryDeleted != 0:
 		w.node.Deleted++
@@ -166,17 +163,32 @@ func (d *Decoder) walkEntry(w *nodeWalk, use func(StreamID, [][]byte) error) err
 	if use == nil {
 		return nil
 	}
-	d.interleave()
 	return use(id, d.pairs)
 }
 
-// interleave turns d.pairs from all names, then all values into name, value, name, value...
-func (d *Decoder) interleave() {
-	n := len(d.pairs) / 2
-	d.names = append(d.names[:0], d.pairs...)
-	for i := range n {
-		d.pairs[2*i], d.pairs[2*i+1] = d.names[i], d.names[n+i]
+// readOwnPairs reads the pairs of an entry that has names of its own, and returns the number of elements of the entry.
+func (d *Decoder) readOwnPairs(w *nodeWalk) (elems int64, err error) {
+	fields, err := w.size()
+	if err != nil {
+		return 0, err
 	}
+	if fields > int64(len(w.node.Bytes)) { // an element takes two bytes
+		return 0, ErrStreamNode
+	}
+	d.pairs, err = d.readTexts(w, d.pairs[:0], 2*fields)
+	return entryOverhead + 1 + 2*fields, err
+}
+
+// readSharedPairs reads the values of an entry that has the names of the master.
+func (d *Decoder) readSharedPairs(w *nodeWalk) error {
+	d.pairs = d.pairs[:0]
+	for _, name := range d.fields {
+		var err error
+		if d.pairs, err = d.readTexts(w, append(d.pairs, name), 1); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // entryID reads the ID of an entry, which is greater than all before it.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"testing"
+
+	"github.com/covey-db/covey/internal/rdb/packed/packedtest"
 )
 
 func FuzzListpack(f *testing.F) {
@@ -27,9 +29,9 @@ func FuzzListpack(f *testing.F) {
 }
 
 func FuzzZiplist(f *testing.F) {
-	f.Add(buildZiplist(nil))
-	f.Add(buildZiplist([]string{"2", "5", "Hello World", "300", "-70000", "9000000", "3000000000000"}))
-	f.Add(buildZiplist(samples()[:60]))
+	f.Add(packedtest.Ziplist(nil))
+	f.Add(packedtest.Ziplist([]string{"2", "5", "Hello World", "300", "-70000", "9000000", "3000000000000"}))
+	f.Add(packedtest.Ziplist(samples()[:60]))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		out, n, err := ListpackOfZiplist(nil, b)
 		if err != nil {
@@ -42,8 +44,8 @@ func FuzzZiplist(f *testing.F) {
 }
 
 func FuzzZipmap(f *testing.F) {
-	f.Add(buildZipmap(nil, 0))
-	f.Add(buildZipmap([]string{"foo", "bar", "hello", "world"}, 2))
+	f.Add(packedtest.Zipmap(nil, 0))
+	f.Add(packedtest.Zipmap([]string{"foo", "bar", "hello", "world"}, 2))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		out, n, err := ListpackOfZipmap(nil, b)
 		if err != nil {

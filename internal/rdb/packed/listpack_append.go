@@ -1,6 +1,10 @@
 package packed
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/covey-db/covey/internal/num"
+)
 
 // AppendListpackHead opens a listpack at the end of dst; FinishListpack closes it.
 func AppendListpackHead(dst []byte) []byte {
@@ -17,7 +21,7 @@ func FinishListpack(dst []byte, start, count int) []byte {
 
 // AppendListpackString adds an element, as a number if it is the text of one.
 func AppendListpackString(dst, s []byte) []byte {
-	if v, ok := Integer(s); ok {
+	if v, ok := num.ParseInt(s); ok {
 		return AppendListpackInt(dst, v)
 	}
 	start := len(dst)

@@ -2,13 +2,14 @@ package packed
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/covey-db/covey/internal/rdb/packed/packedtest"
 )
 
 // samples are elements around every border of the encodings.
@@ -44,16 +45,6 @@ func readListpack(b []byte) ([]string, error) {
 		all = append(all, string(e.Text(nil)))
 	}
 	return all, l.Err()
-}
-
-func TestInteger(t *testing.T) {
-	for _, s := range samples() {
-		v, err := strconv.ParseInt(s, 10, 64)
-		want := err == nil && strconv.FormatInt(v, 10) == s
-		if got, ok := Integer([]byte(s)); ok != want || ok && got != v {
-			t.Errorf("Integer(%.30q) = %d, %v", s, got, ok)
-		}
-	}
 }
 
 func TestListpackRoundTrip(t *testing.T) {
@@ -119,64 +110,19 @@ func TestListpackDamage(t *testing.T) {
 	}
 }
 
-// buildZiplist writes a ziplist as Redis up to 6.2 did.
-func buildZiplist(elems []string) []byte {
-	b := make([]byte, ziplistHead)
-	before, last := 0, ziplistHead
-	for _, s := range elems {
-		last = len(b)
-		if before < ziplistLongBefore {
-			b = append(b, byte(before))
-		} else {
-			b = binary.LittleEndian.AppendUint32(append(b, ziplistLongBefore), uint32(before))
-		}
-		b = appendZiplistElem(b, s)
-		before = len(b) - last
-	}
-	b = append(b, endByte)
-	binary.LittleEndian.PutUint32(b, uint32(len(b)))
-	binary.LittleEndian.PutUint32(b[4:], uint32(last))
-	binary.LittleEndian.PutUint16(b[8:], uint16(min(len(elems), ziplistCountHidden)))
-	return b
-}
-
-func appendZiplistElem(b []byte, s string) []byte {
-	v, isInt := Integer([]byte(s))
-	switch n := len(s); {
-	case isInt && v >= 0 && v <= 12:
-		return append(b, 0xf1+byte(v))
-	case isInt && v >= math.MinInt8 && v <= math.MaxInt8:
-		return append(b, 0xfe, byte(v))
-	case isInt && v >= math.MinInt16 && v <= math.MaxInt16:
-		return binary.LittleEndian.AppendUint16(append(b, 0xc0), uint16(v))
-	case isInt && v >= -1<<23 && v < 1<<23:
-		return append(b, 0xf0, byte(v), byte(v>>8), byte(v>>16))
-	case isInt && v >= math.MinInt32 && v <= math.MaxInt32:
-		return binary.LittleEndian.AppendUint32(append(b, 0xd0), uint32(v))
-	case isInt:
-		return binary.LittleEndian.AppendUint64(append(b, 0xe0), uint64(v))
-	case n < 1<<6:
-		return append(append(b, byte(n)), s...)
-	case n < 1<<14:
-		return append(append(b, 0x40|byte(n>>8), byte(n)), s...)
-	default:
-		return append(binary.BigEndian.AppendUint32(append(b, 0x80), uint32(n)), s...)
-	}
-}
-
 func TestZiplistBecomesListpack(t *testing.T) {
 	want := samples()
-	out, n, err := ListpackOfZiplist([]byte("head"), buildZiplist(want))
+	out, n, err := ListpackOfZiplist([]byte("head"), packedtest.Ziplist(want))
 	if err != nil || n != len(want) || !bytes.Equal(out[4:], listpackOf(want)) {
 		t.Fatalf("%d elements, %v", n, err)
 	}
-	if _, n, err := ListpackOfZiplist(nil, buildZiplist(nil)); n != 0 || err != nil {
+	if _, n, err := ListpackOfZiplist(nil, packedtest.Ziplist(nil)); n != 0 || err != nil {
 		t.Fatalf("empty: %d, %v", n, err)
 	}
 }
 
 func TestZiplistDamage(t *testing.T) {
-	good := string(buildZiplist([]string{"aa", "300"}))
+	good := string(packedtest.Ziplist([]string{"aa", "300"}))
 	set := func(at int, b byte) string { return good[:at] + string([]byte{b}) + good[at+1:] }
 	for _, c := range []struct {
 		name string
@@ -206,26 +152,6 @@ func TestZiplistDamage(t *testing.T) {
 	}
 }
 
-// buildZipmap writes a zipmap as Redis up to 2.4 did, with unused bytes behind every value.
-func buildZipmap(pairs []string, unused int) []byte {
-	b := []byte{byte(min(len(pairs)/2, zipmapCountHidden))}
-	for i, s := range pairs {
-		if len(s) < zipmapLong {
-			b = append(b, byte(len(s)))
-		} else {
-			b = binary.LittleEndian.AppendUint32(append(b, zipmapLong), uint32(len(s)))
-		}
-		if i%2 == 1 {
-			b = append(b, byte(unused))
-		}
-		b = append(b, s...)
-		if i%2 == 1 {
-			b = append(b, make([]byte, unused)...)
-		}
-	}
-	return append(b, endByte)
-}
-
 func TestZipmapBecomesListpack(t *testing.T) {
 	many := make([]string, 600)
 	for i := range many {
@@ -233,7 +159,7 @@ func TestZipmapBecomesListpack(t *testing.T) {
 	}
 	for _, pairs := range [][]string{nil, {"foo", "bar", "hello", "world"}, {"", "", strings.Repeat("f", 253), strings.Repeat("v", 254)}, many} {
 		for unused := range 5 {
-			out, n, err := ListpackOfZipmap(nil, buildZipmap(pairs, unused))
+			out, n, err := ListpackOfZipmap(nil, packedtest.Zipmap(pairs, unused))
 			if err != nil || n != len(pairs) || !bytes.Equal(out, listpackOf(pairs)) {
 				t.Errorf("%d pairs with %d unused bytes: %d elements, %v", len(pairs)/2, unused, n, err)
 			}

@@ -121,9 +121,17 @@ func (e *Engine) Loading() bool { return e.loading.Load() }
 // lruClockMask keeps the 24 bits a record has for its access clock.
 const lruClockMask = 1<<24 - 1
 
-// TickClock refreshes the cached access clock (seconds, 24 bits); the server's cron calls it.
+// TickClock refreshes the cached access clock (seconds, 24 bits) and what new records are stamped with; the server's cron
+// calls it. The caller holds no shard lock.
 func (e *Engine) TickClock() {
-	e.lruClock.Store(uint32(int64(e.Clock.Now())/1000) & lruClockMask)
+	now := e.Clock.Now()
+	e.lruClock.Store(uint32(int64(now)/1000) & lruClockMask)
+	stamp, keep := e.FreshLRU(now), e.Evictor.usesLFU()
+	for i := range e.shards {
+		s := e.Lock(i)
+		s.Part.SetClock(stamp, keep)
+		s.Unlock()
+	}
 }
 
 // LRUClock is the access clock in seconds, 24 bits wide.

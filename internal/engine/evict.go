@@ -206,6 +206,18 @@ func (ev *Evictor) Freq(rec keyspace.Rec, now clock.Millis) int64 {
 	return int64(ev.decayed(rec.Clock(), now))
 }
 
+// Stamp is the access clock of a record that is restored with an idle time in seconds or a frequency; -1 says that it is
+// not given. false when neither means anything under the policy in force.
+func (ev *Evictor) Stamp(idle, freq int64, now clock.Millis) (uint32, bool) {
+	switch {
+	case ev.usesLFU() && freq >= 0:
+		return lfuMinutes(now)<<8 | uint32(freq), true
+	case !ev.usesLFU() && idle >= 0:
+		return uint32(int64(ev.e.lruClock.Load())-idle) & lruClockMask, true
+	}
+	return 0, false
+}
+
 // IdleSeconds is OBJECT IDLETIME.
 func (e *Engine) IdleSeconds(rec keyspace.Rec) int64 {
 	return int64((e.lruClock.Load() - rec.Clock()) & lruClockMask)

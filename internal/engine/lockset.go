@@ -38,7 +38,19 @@ func (c *Ctx) unlock() {
 }
 
 // LockAll takes the whole keyspace for the rest of the command, for commands that change or cut all of it.
-func (c *Ctx) LockAll() { c.lock(allShards) }
+func (c *Ctx) LockAll() {
+	c.lock(allShards)
+	if c.W.effects.count == 0 {
+		c.beginEffects() // whether the log is on is certain only now
+	}
+}
+
+// Release ends the effects of a command and gives its locks back before the handler returns, so that it can go on with what
+// needs no locks. Inside a transaction it does nothing.
+func (c *Ctx) Release() {
+	c.commitEffects()
+	c.unlock()
+}
 
 // EachShard runs fn for every shard, one lock at a time, so that a walk over all data holds nobody up longer than one
 // shard takes. Inside a transaction all locks are held already. It stops when fn returns false.

@@ -18,6 +18,17 @@ func (c *Ctx) Find(i int) (keyspace.Rec, bool) {
 	return rec, true
 }
 
+// FindQuiet is Find without touching the access clock: EXISTS, TTL, OBJECT.
+func (c *Ctx) FindQuiet(i int) (keyspace.Rec, bool) {
+	rec, ok := c.find(i)
+	if !ok {
+		c.W.Counters.Misses.Add(1)
+		return rec, false
+	}
+	c.W.Counters.Hits.Add(1)
+	return rec, true
+}
+
 // FindWrite is Find for a command that is about to change the key: nothing is counted.
 func (c *Ctx) FindWrite(i int) (keyspace.Rec, bool) {
 	rec, ok := c.find(i)
@@ -60,8 +71,19 @@ func (c *Ctx) dropExpired(part *keyspace.Part, key *keyspace.Key) {
 	part.Delete(c.S.db, key)
 }
 
+// DropExpired removes a key of a locked shard whose time is over, as a reader that met it does. name must not lie in the
+// arena. false when only the primary may do that, or writes are paused.
+func (c *Ctx) DropExpired(name []byte) bool {
+	if c.e.Role.IsReplica() || c.e.Pause.any() {
+		return false
+	}
+	key := c.e.hasher.Key(name)
+	c.dropExpired(c.e.shards[keyspace.ShardOf(key.Slot)].Part, &key)
+	return true
+}
+
 func (c *Ctx) touch(rec keyspace.Rec) {
-	if c.S.noTouch {
+	if c.S.noTouch && c.Cmd.Full != "touch" {
 		return
 	}
 	if c.e.Evictor.usesLFU() {
@@ -117,6 +139,20 @@ func (c *Ctx) StringBytes(rec keyspace.Rec) []byte {
 func (c *Ctx) Changed(i int) {
 	c.dirty++
 	c.modified(c.S.db, &c.keys[i])
+}
+
+// Modified is Changed for one more key of the same change: transactions that watch it fail, nothing is counted.
+func (c *Ctx) Modified(i int) { c.modified(c.S.db, &c.keys[i]) }
+
+// CountChanges counts changes that belong to no key of the command: a flush.
+func (c *Ctx) CountChanges(n int) { c.dirty += n }
+
+// InDB runs fn as if the session had selected db: MOVE and COPY look at two databases.
+func (c *Ctx) InDB(db int, fn func()) {
+	own := c.S.db
+	c.S.db = db
+	fn()
+	c.S.db = own
 }
 
 // Delete removes the i-th key as a command's effect; false when it did not exist.

@@ -105,7 +105,8 @@ func TestRealNodeObeysOurPackets(t *testing.T) {
 	gossip := us.await("gossip about a third node", func(r received) bool {
 		return r.p.Type == TypePing && len(r.p.Gossip) == 1 && r.p.Gossip[0].ID == otherID && !r.p.Gossip[0].Flags.Has(FlagHandshake)
 	})
-	if g := gossip.p.Gossip[0]; g.IP.String() != "127.0.0.1" || int(g.Port) != other.port || int(g.BusPort) != other.bus || g.Flags != FlagPrimary {
+	g := gossip.p.Gossip[0]
+	if g.IP.String() != "127.0.0.1" || int(g.Port) != other.port || int(g.BusPort) != other.bus || g.Flags != FlagPrimary {
 		t.Errorf("gossip %+v", g)
 	}
 	capture(t, "ping-with-gossip", gossip)

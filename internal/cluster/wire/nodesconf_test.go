@@ -165,48 +165,82 @@ func TestConfLinesAgree(t *testing.T) {
 	}
 }
 
-// TestDamagedConf has the public cases c034a to c034k, and neighbours.
+// damage is a file that must be refused: in which line, and a word of the reason.
+type damage struct {
+	text   string
+	line   int
+	reason string
+}
+
+func checkDamage(t *testing.T, files map[string]damage) {
+	t.Helper()
+	for what, c := range files {
+		_, err := ParseConf([]byte(c.text), false)
+		var ce *ConfError
+		if !errors.As(err, &ce) || ce.Line != c.line || !strings.Contains(ce.Reason, c.reason) {
+			t.Errorf("%s: error %v, want line %d with %q", what, err, c.line, c.reason)
+		}
+	}
+}
+
+// addressed is the line of the node itself with the given address field.
+func addressed(a string) string { return idA + " " + a + " myself,master - 0 0 1 connected 0-5\n" }
+
+// TestDamagedConf has the public cases c034a to c034o.
 func TestDamagedConf(t *testing.T) {
-	address := func(a string) string { return idA + " " + a + " myself,master - 0 0 1 connected 0-5\n" }
-	for what, c := range map[string]struct {
-		text   string
-		line   int
-		reason string
-	}{
-		"c034a slot 16384":         {me(" 0-5 16384"), 1, "slot"},
-		"c034c one word":           {me("") + "word\n", 2, "fewer than 8 fields"},
-		"c034d address, no port":   {address("127.0.0.1"), 1, "address without port"},
-		"c034e unknown flag":       {strings.Replace(me(""), "master", "captain", 1), 1, "flag"},
-		"c034h binary":             {me("") + "\x00\x01\xff\xfe \x80 \x90 1 2 3 4 5 6\n", 2, "node id"},
-		"c034h binary, all of it":  {"\x00\x01\xff\xfe\x80\x90", 1, "fewer"},
-		"c034j odd vars":           {me("") + "\nvars currentEpoch\n", 3, "vars"},
-		"c034k open slot 99999":    {me(" [99999->-" + idB + "]"), 1, "open slot"},
+	checkDamage(t, map[string]damage{
+		"c034a slot 16384":        {me(" 0-5 16384"), 1, "slot"},
+		"c034c one word":          {me("") + "word\n", 2, "fewer than 8 fields"},
+		"c034d address, no port":  {addressed("127.0.0.1"), 1, "address without port"},
+		"c034e unknown flag":      {strings.Replace(me(""), "master", "captain", 1), 1, "flag"},
+		"c034h binary":            {me("") + "\x00\x01\xff\xfe \x80 \x90 1 2 3 4 5 6\n", 2, "node id"},
+		"c034h binary, all of it": {"\x00\x01\xff\xfe\x80\x90", 1, "fewer"},
+		"c034j odd vars":          {me("") + "\nvars currentEpoch\n", 3, "vars"},
+		"c034k open slot 99999":   {me(" [99999->-" + idB + "]"), 1, "open slot"},
+	})
+	// c034g: a name in the vars line that is not known is skipped.
+	if c := mustParseConf(t, me("")+"vars currentEpoch 7 color blue\n"); c.CurrentEpoch != 7 {
+		t.Errorf("c034g: epoch %d", c.CurrentEpoch)
+	}
+	// c034o: an empty file is a node that never ran.
+	if c := mustParseConf(t, ""); c.Myself() != nil || len(c.Nodes) != 0 {
+		t.Errorf("c034o: %+v", c)
+	}
+}
+
+func TestDamagedAddressField(t *testing.T) {
+	checkDamage(t, map[string]damage{
+		"short id":                 {me("")[1:], 1, "node id"},
+		"upper case id":            {strings.ToUpper(idA) + me("")[40:], 1, "node id"},
+		"empty port":               {addressed("127.0.0.1:@17001"), 1, "port"},
+		"port with letters":        {addressed("127.0.0.1:70x1@17001"), 1, "port"},
+		"port too high":            {addressed("127.0.0.1:65536@17001"), 1, "port"},
+		"negative port":            {addressed("127.0.0.1:-1@17001"), 1, "port"},
+		"empty bus port":           {addressed("127.0.0.1:7001@"), 1, "bus port"},
+		"bus port too high":        {addressed("127.0.0.1:7001@65536"), 1, "bus port"},
+		"no room for the bus port": {addressed("127.0.0.1:60000"), 1, "bus port"},
+		"address too long":         {addressed(strings.Repeat("1", 46) + ":7001@17001"), 1, "invalid address"},
+		"address with junk":        {addressed("127.0.0.1;x:7001@17001"), 1, "invalid address"},
+		"host name with junk":      {addressed("127.0.0.1:7001@17001,a/b"), 1, "host name"},
+		"aux without value":        {addressed("127.0.0.1:7001@17001,,shard-id"), 1, "aux"},
+		"aux with two values":      {addressed("127.0.0.1:7001@17001,,nodename=a=b"), 1, "aux"},
+		"aux left empty":           {addressed("127.0.0.1:7001@17001,,"), 1, "aux"},
+		"aux nobody knows":         {addressed("127.0.0.1:7001@17001,,zone=a"), 1, "unknown aux"},
+		"aux in upper case":        {addressed("127.0.0.1:7001@17001,,TLS-PORT=1"), 1, "unknown aux"},
+		"shard id too short":       {addressed("127.0.0.1:7001@17001,,shard-id=abc"), 1, "shard-id"},
+		"node name with junk":      {addressed("127.0.0.1:7001@17001,,nodename=a$"), 1, "nodename"},
+		"aux port too high":        {addressed("127.0.0.1:7001@17001,,tls-port=65536"), 1, "tls-port"},
+		"aux port empty":           {addressed("127.0.0.1:7001@17001,,tcp-port="), 1, "tcp-port"},
+	})
+}
+
+func TestDamagedFields(t *testing.T) {
+	checkDamage(t, map[string]damage{
 		"seven fields":             {idA + " 127.0.0.1:1@2 myself,master - 0 0 1\n", 1, "fewer"},
 		"only blank lines":         {"\n\n", 0, "myself"},
 		"nobody is myself":         {strings.Replace(me(""), "myself,", "", 1) + vars, 0, "myself"},
 		"two are myself":           {me("") + strings.Replace(me(""), idA, idB, 1), 2, "myself"},
 		"two lines of a node":      {me("") + strings.Replace(me(""), "myself,", "", 1), 2, "second line"},
-		"short id":                 {me("")[1:], 1, "node id"},
-		"upper case id":            {strings.ToUpper(idA) + me("")[40:], 1, "node id"},
-		"empty port":               {address("127.0.0.1:@17001"), 1, "port"},
-		"port with letters":        {address("127.0.0.1:70x1@17001"), 1, "port"},
-		"port too high":            {address("127.0.0.1:65536@17001"), 1, "port"},
-		"negative port":            {address("127.0.0.1:-1@17001"), 1, "port"},
-		"empty bus port":           {address("127.0.0.1:7001@"), 1, "bus port"},
-		"bus port too high":        {address("127.0.0.1:7001@65536"), 1, "bus port"},
-		"no room for the bus port": {address("127.0.0.1:60000"), 1, "bus port"},
-		"address too long":         {address(strings.Repeat("1", 46) + ":7001@17001"), 1, "invalid address"},
-		"address with junk":        {address("127.0.0.1;x:7001@17001"), 1, "invalid address"},
-		"host name with junk":      {address("127.0.0.1:7001@17001,a/b"), 1, "host name"},
-		"aux without value":        {address("127.0.0.1:7001@17001,,shard-id"), 1, "aux"},
-		"aux with two values":      {address("127.0.0.1:7001@17001,,nodename=a=b"), 1, "aux"},
-		"aux left empty":           {address("127.0.0.1:7001@17001,,"), 1, "aux"},
-		"aux nobody knows":         {address("127.0.0.1:7001@17001,,zone=a"), 1, "unknown aux"},
-		"aux in upper case":        {address("127.0.0.1:7001@17001,,TLS-PORT=1"), 1, "unknown aux"},
-		"shard id too short":       {address("127.0.0.1:7001@17001,,shard-id=abc"), 1, "shard-id"},
-		"node name with junk":      {address("127.0.0.1:7001@17001,,nodename=a$"), 1, "nodename"},
-		"aux port too high":        {address("127.0.0.1:7001@17001,,tls-port=65536"), 1, "tls-port"},
-		"aux port empty":           {address("127.0.0.1:7001@17001,,tcp-port="), 1, "tcp-port"},
 		"empty flag":               {strings.Replace(me(""), "master", "", 1), 1, "flag"},
 		"primary that is no id":    {strings.Replace(me(""), " - ", " abc ", 1), 1, "primary"},
 		"primary beginning with -": {strings.Replace(me(""), " - ", " -- ", 1), 1, "primary"},
@@ -232,21 +266,7 @@ func TestDamagedConf(t *testing.T) {
 		"epoch in vars":            {me("") + "vars currentEpoch x\n", 2, "epoch"},
 		"negative epoch in vars":   {me("") + "vars lastVoteEpoch -1\n", 2, "epoch"},
 		"epoch above 64 bit":       {me("") + "vars lastVoteEpoch 18446744073709551616\n", 2, "epoch"},
-	} {
-		_, err := ParseConf([]byte(c.text), false)
-		var ce *ConfError
-		if !errors.As(err, &ce) || ce.Line != c.line || !strings.Contains(ce.Reason, c.reason) {
-			t.Errorf("%s: error %v, want line %d with %q", what, err, c.line, c.reason)
-		}
-	}
-	// c034g: a name in the vars line that is not known is skipped.
-	if c := mustParseConf(t, me("")+"vars currentEpoch 7 color blue\n"); c.CurrentEpoch != 7 {
-		t.Errorf("c034g: epoch %d", c.CurrentEpoch)
-	}
-	// c034o: an empty file is a node that never ran.
-	if c := mustParseConf(t, ""); c.Myself() != nil || len(c.Nodes) != 0 {
-		t.Errorf("c034o: %+v", c)
-	}
+	})
 }
 
 func TestConfErrorText(t *testing.T) {

@@ -71,10 +71,12 @@ type Core struct {
 
 	// repl is what is known of this node's own replication.
 	repl replication
-	// election is this replica's attempt to replace its primary.
-	election election
-	// manual is a failover by command, on either side.
-	manual manual
+	// election is this replica's attempt to replace its primary; electedIn is the epoch of the last one it won.
+	election  election
+	electedIn wire.Epoch
+	// manual is a failover by command, on either side; pauseToken names the last pause that was ordered.
+	manual     manual
+	pauseToken uint64
 	// forgotten are nodes that must not be learned again for a while.
 	forgotten []forgotten
 	// seeds are addresses at which other nodes may be found.

@@ -90,6 +90,9 @@ func (c *Core) onConfigure(cfg Config) {
 		c.log(Error, "configuration refused: "+err.Error())
 		return
 	}
+	if cfg.AnnounceIP.IsZero() && !c.cfg.AnnounceIP.IsZero() {
+		c.me.ip = wire.Host{} // to be learned from the peers again
+	}
 	c.cfg = cfg
 	c.applyConfig()
 	c.save(saveSoon)

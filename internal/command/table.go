@@ -12,6 +12,8 @@ type Deps struct {
 	// Reload is DEBUG RELOAD: it saves the data set, empties the keyspace and loads the file again, or parts of that.
 	// It runs without any shard lock. The text of the error is what the client gets.
 	Reload func(ReloadOptions) error
+	// FlushedAll is told, under all locks, that FLUSHALL has emptied every database: a background save that runs is useless.
+	FlushedAll func()
 	// NewReplID makes 40 hexadecimal digits for DEBUG CHANGE-REPL-ID.
 	NewReplID func() string
 	// LogWarning writes a line to the server's log: DEBUG LOG.
@@ -26,6 +28,12 @@ type Deps struct {
 func Table(d Deps) map[string]engine.Handler {
 	return merge(
 		keyHandlers(),
+		expireHandlers(),
+		scanHandlers(),
+		flushHandlers(d),
+		objectHandlers(),
+		dumpHandlers(),
+		memoryHandlers(d),
 		stringHandlers(),
 		connectionHandlers(),
 		transactionHandlers(),

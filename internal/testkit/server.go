@@ -178,10 +178,10 @@ func (s *Server) AwaitLog(t testing.TB, within time.Duration, text string) {
 		case <-changed:
 		case <-s.exited:
 			if printed, _ := s.log.state(); !strings.Contains(printed, text) {
-				t.Fatalf("%s ended (%v) before it printed %q:\n%s", s, s.cmd.ProcessState, text, tail(printed, logLinesLast))
+				t.Fatalf("%s ended (%v) before it printed %q:\n%s", s, s.cmd.ProcessState, text, s.LogTail())
 			}
 		case <-end.C:
-			t.Fatalf("%s did not print %q within %v:\n%s", s, text, within, tail(printed, logLinesLast))
+			t.Fatalf("%s did not print %q within %v:\n%s", s, text, within, s.LogTail())
 		}
 	}
 }
@@ -203,6 +203,9 @@ func (s *Server) Log() string {
 	text, _ := s.log.state()
 	return text
 }
+
+// LogTail is the end of Log, as a failed test prints it.
+func (s *Server) LogTail() string { return tail(s.Log(), logLinesLast) }
 
 // Dial opens a connection to the server and authenticates if it has a password.
 func (s *Server) Dial(t testing.TB) *Client {
@@ -340,7 +343,7 @@ func (s *Server) AwaitExit(t testing.TB, within time.Duration) int {
 	select {
 	case <-s.exited:
 	case <-time.After(within):
-		t.Fatalf("%s still runs after %v:\n%s", s, within, tail(s.Log(), logLinesLast))
+		t.Fatalf("%s still runs after %v:\n%s", s, within, s.LogTail())
 	}
 	return s.cmd.ProcessState.ExitCode()
 }
@@ -396,6 +399,6 @@ func (s *Server) finish(t testing.TB) {
 		t.Errorf("%s has a data race", s)
 	}
 	if t.Failed() {
-		t.Logf("%s, %s:\n%s", s, s.Dir, tail(s.Log(), logLinesLast))
+		t.Logf("%s, %s:\n%s", s, s.Dir, s.LogTail())
 	}
 }

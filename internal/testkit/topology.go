@@ -66,7 +66,27 @@ func startPair(t testing.TB) *Topology {
 func (s *Server) Follow(t testing.TB, primary *Server) {
 	t.Helper()
 	s.Want(t, "+OK", "REPLICAOF", "127.0.0.1", strconv.Itoa(primary.Port))
-	Eventually(t, formWithin, func() error { return s.ReplicaLinked(primary.Port) })
+	Eventually(t, formWithin, func() error {
+		if err := s.ReplicaLinked(primary.Port); err != nil {
+			return err
+		}
+		return primary.HasReplica(s.Port)
+	})
+}
+
+// HasReplica returns nil if the server counts the replica at that port as online.
+func (s *Server) HasReplica(port int) error {
+	info, err := s.TryInfo("replication")
+	if err != nil {
+		return err
+	}
+	for i := 0; info[fmt.Sprintf("slave%d", i)] != ""; i++ {
+		line := info[fmt.Sprintf("slave%d", i)]
+		if strings.Contains(line, fmt.Sprintf("port=%d,", port)) && strings.Contains(line, "state=online") {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s has no replica on port %d that is online", s, port)
 }
 
 // Expand puts the ports and ids of the nodes into a text: <p0>, <id2>.

@@ -48,6 +48,7 @@ type Engine struct {
 	Role      RoleState
 	Evictor   Evictor
 	ClusterOn bool
+	ReplOut   atomic.Int64 // bytes sent to replicas
 
 	commands []*Command // by row ID; nil where this node has no handler
 	table    *spec.Table

@@ -1,0 +1,23 @@
+package engine
+
+// Shards ranges over the numbers of the shards.
+func (e *Engine) Shards() int { return len(e.shards) }
+
+// FreeTrash frees what was flushed, a bounded number of records under one hold of a lock, until nothing is left.
+func (e *Engine) FreeTrash(perHold int) {
+	for i := range e.shards {
+		s := &e.shards[i]
+		for left := int64(1); left > 0; {
+			s.mu.Lock()
+			left = s.Part.FreeSome(perHold)
+			s.mu.Unlock()
+		}
+	}
+}
+
+// DetachAll empties every database of a shard, whose lock is held. FreeTrash gives the memory back.
+func (e *Engine) DetachAll(shard int) {
+	for db := range e.dbs {
+		e.shards[shard].Part.DetachDB(db)
+	}
+}

@@ -1,0 +1,406 @@
+package replication
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/resp"
+)
+
+// This file is the replica's side: the link to the primary.
+
+type linkPhase int32
+
+const (
+	linkConnect    linkPhase = iota // waits for the next attempt
+	linkConnecting                  // dials and greets
+	linkSync                        // receives or loads a snapshot
+	linkConnected                   // applies the stream
+)
+
+func (p linkPhase) String() string {
+	return [...]string{"connect", "connecting", "sync", "connected"}[p]
+}
+
+// follower is the link to one primary, from REPLICAOF to the next role.
+type follower struct {
+	m      *Manager
+	addr   string
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	state    atomic.Int32 // linkPhase
+	lastIO   atomic.Int64 // Unix nanoseconds
+	downAt   atomic.Int64 // when the link went down, Unix nanoseconds; 0 while it is up
+	syncLeft atomic.Int64 // bytes of the snapshot to come, -1 unknown
+	syncRead atomic.Int64
+	writeMu  sync.Mutex // guards writes to conn
+	conn     atomic.Pointer[net.Conn]
+}
+
+func (f *follower) phase() linkPhase { return linkPhase(f.state.Load()) }
+
+// Primary is the address this node follows, "" on a primary.
+func (m *Manager) Primary() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.mu.follow == nil {
+		return ""
+	}
+	return m.mu.follow.addr
+}
+
+// LinkUp says whether this node is a replica whose link applies the stream.
+func (m *Manager) LinkUp() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.mu.follow != nil && m.mu.follow.phase() == linkConnected
+}
+
+// LinkDownFor is how long the link has been down, 0 when it is up or there is none.
+func (m *Manager) LinkDownFor() time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.mu.follow == nil || m.mu.follow.downAt.Load() == 0 {
+		return 0
+	}
+	return time.Since(time.Unix(0, m.mu.follow.downAt.Load()))
+}
+
+// LastIO is when the primary was last heard, zero when there is none.
+func (m *Manager) LastIO() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.mu.follow == nil || m.mu.follow.lastIO.Load() == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, m.mu.follow.lastIO.Load())
+}
+
+// Follow makes this node a replica of the node at addr ("host:port"). Its own history is kept, so that it can go on with a
+// partial resynchronisation where the primary knows it.
+func (m *Manager) Follow(addr string) {
+	m.stopFollowing()
+	m.e.LockAll()
+	m.e.Role.SetReplica(true)
+	m.e.Role.SetLinkUp(false)
+	m.e.UnlockAll()
+	m.dropReplicas()
+	ctx, cancel := context.WithCancel(m.ctx)
+	f := &follower{m: m, addr: addr, cancel: cancel, done: make(chan struct{})}
+	f.downAt.Store(time.Now().UnixNano())
+	m.mu.Lock()
+	m.mu.follow = f
+	m.mu.Unlock()
+	m.wg.Add(1)
+	go func() {
+		defer m.wg.Done()
+		defer close(f.done)
+		f.run(ctx)
+	}()
+	m.log.Info("REPLICAOF enabled", "primary", addr)
+	m.changed()
+}
+
+// Promote makes this node a primary that continues its history under a new id.
+func (m *Manager) Promote() {
+	if !m.stopFollowing() {
+		return
+	}
+	m.e.LockAll()
+	m.e.Log.Rename(NewID())
+	m.e.Role.SetReplica(false)
+	m.e.UnlockAll()
+	m.log.Info("MASTER MODE enabled")
+	m.changed()
+}
+
+// stopFollowing ends the link and waits for it; false when there was none.
+func (m *Manager) stopFollowing() bool {
+	m.mu.Lock()
+	f := m.mu.follow
+	m.mu.Unlock()
+	if f == nil {
+		return false
+	}
+	f.cancel()
+	if c := f.conn.Load(); c != nil {
+		(*c).Close()
+	}
+	<-f.done
+	m.mu.Lock()
+	m.mu.follow = nil
+	m.mu.Unlock()
+	m.e.Role.SetLinkUp(false)
+	return true
+}
+
+// retryWait is the pause between attempts to reach the primary.
+const retryWait = 250 * time.Millisecond
+
+func (f *follower) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		f.state.Store(int32(linkConnecting))
+		err := f.attempt(ctx)
+		f.state.Store(int32(linkConnect))
+		f.m.e.Role.SetLinkUp(false)
+		f.downAt.CompareAndSwap(0, time.Now().UnixNano())
+		if ctx.Err() != nil {
+			return
+		}
+		f.m.log.Warn("Connection with master lost", "primary", f.addr, "reason", err)
+		f.m.changed()
+		select {
+		case <-ctx.Done():
+		case <-time.After(retryWait):
+		}
+	}
+}
+
+// attempt is one connection, from dialing to its loss.
+func (f *follower) attempt(ctx context.Context) error {
+	s := f.m.opts.Settings()
+	dialCtx, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	conn, err := f.m.opts.Dial(dialCtx, f.addr)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	f.conn.Store(&conn)
+	defer f.conn.Store(nil)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	p := &primaryConn{f: f, conn: conn, timeout: s.Timeout}
+	if err := p.greet(s); err != nil {
+		return err
+	}
+	if err := f.synchronise(ctx, p, s); err != nil {
+		return err
+	}
+	return f.apply(ctx, p)
+}
+
+// primaryConn reads lines and bytes from the primary, each within repl-timeout.
+type primaryConn struct {
+	f       *follower
+	conn    net.Conn
+	timeout time.Duration
+	buf     []byte // read, not used
+}
+
+func (p *primaryConn) more() error {
+	if cap(p.buf)-len(p.buf) < 4096 {
+		grown := make([]byte, len(p.buf), 2*len(p.buf)+64<<10)
+		copy(grown, p.buf)
+		p.buf = grown
+	}
+	_ = p.conn.SetReadDeadline(time.Now().Add(p.timeout))
+	n, err := p.conn.Read(p.buf[len(p.buf):cap(p.buf)])
+	p.buf = p.buf[:len(p.buf)+n]
+	if n > 0 {
+		p.f.lastIO.Store(time.Now().UnixNano())
+		return nil
+	}
+	return err
+}
+
+// lineMax bounds a reply line of the primary.
+const lineMax = 1024
+
+// line reads one line without its end; empty lines are signs of life.
+func (p *primaryConn) line() (string, error) {
+	for {
+		if i := strings.IndexByte(string(p.buf), '\n'); i >= 0 {
+			line := strings.TrimRight(string(p.buf[:i]), "\r")
+			p.buf = p.buf[:copy(p.buf, p.buf[i+1:])]
+			if line == "" {
+				continue
+			}
+			return line, nil
+		}
+		if len(p.buf) > lineMax {
+			return "", errors.New("the primary sent a line without an end")
+		}
+		if err := p.more(); err != nil {
+			return "", err
+		}
+	}
+}
+
+// ask sends a command and reads its answer line.
+func (p *primaryConn) ask(words ...string) (string, error) {
+	if err := p.send(words...); err != nil {
+		return "", err
+	}
+	return p.line()
+}
+
+func (p *primaryConn) send(words ...string) error {
+	args := make([][]byte, len(words))
+	for i, w := range words {
+		args[i] = []byte(w)
+	}
+	p.f.writeMu.Lock()
+	defer p.f.writeMu.Unlock()
+	_ = p.conn.SetWriteDeadline(time.Now().Add(p.timeout))
+	_, err := p.conn.Write(resp.AppendCommand(nil, args...))
+	return err
+}
+
+// greet introduces this node.
+func (p *primaryConn) greet(s Settings) error {
+	answer, err := p.ask("PING")
+	if err != nil {
+		return err
+	}
+	if strings.HasPrefix(answer, "-") && !strings.HasPrefix(answer, "-NOAUTH") && !strings.HasPrefix(answer, "-NOPERM") {
+		return fmt.Errorf("error reply to PING from master: %s", answer)
+	}
+	if s.Password != "" {
+		words := []string{"AUTH", s.Password}
+		if s.User != "" {
+			words = []string{"AUTH", s.User, s.Password}
+		}
+		if answer, err = p.ask(words...); err != nil {
+			return err
+		}
+		if strings.HasPrefix(answer, "-") {
+			return fmt.Errorf("unable to AUTH to master: %s", answer)
+		}
+	}
+	steps := [][]string{{"REPLCONF", "listening-port", strconv.Itoa(s.ListenPort)}}
+	if s.AnnounceIP != "" {
+		steps = append(steps, []string{"REPLCONF", "ip-address", s.AnnounceIP})
+	}
+	steps = append(steps, []string{"REPLCONF", "capa", "eof", "capa", "psync2"})
+	for _, words := range steps {
+		if _, err := p.ask(words...); err != nil { // an old primary may refuse: that is no reason to stop
+			return err
+		}
+	}
+	return nil
+}
+
+// synchronise brings this node to a point in the primary's stream, by what is missing or by everything.
+func (f *follower) synchronise(ctx context.Context, p *primaryConn, s Settings) error {
+	h := f.m.e.Log.History()
+	answer, err := p.ask("PSYNC", h.ID, strconv.FormatInt(h.End+1, 10))
+	if err != nil {
+		return err
+	}
+	word, rest, _ := strings.Cut(answer, " ")
+	switch word {
+	case "+CONTINUE":
+		f.continued(strings.TrimSpace(rest), h)
+		return nil
+	case "+FULLRESYNC":
+		id, off, _ := strings.Cut(rest, " ")
+		offset, err := strconv.ParseInt(off, 10, 64)
+		if err != nil || len(id) != 40 {
+			return fmt.Errorf("bad answer to PSYNC: %s", answer)
+		}
+		return f.fullSync(ctx, p, s, id, offset)
+	}
+	return fmt.Errorf("master can't synchronise: %s", answer)
+}
+
+// continued goes on where this node stopped; the primary may have a new id for the same history.
+func (f *follower) continued(id string, h engine.History) {
+	f.m.e.LockAll()
+	if !h.On {
+		f.m.e.Log.Start()
+	}
+	if len(id) == 40 && id != h.ID {
+		f.m.e.Log.Rename(id)
+		f.m.dropReplicas()
+	}
+	f.m.e.UnlockAll()
+	f.m.log.Info("Successful partial resynchronization with master", "offset", h.End)
+}
+
+// ackPeriod is how often the primary hears the offset.
+const ackPeriod = time.Second
+
+// apply executes the stream until the link is lost.
+func (f *follower) apply(ctx context.Context, p *primaryConn) error {
+	e := f.m.e
+	w := e.NewWorker()
+	defer w.Drop()
+	sess := e.NewPrimaryLink(linkConn{p.conn}, engine.Peer{Remote: p.conn.RemoteAddr().String(), Local: p.conn.LocalAddr().String(), FD: -1})
+	defer sess.Close()
+	sess.SelectDB(max(0, e.Log.StreamDB()))
+	f.downAt.Store(0)
+	f.state.Store(int32(linkConnected))
+	e.Role.SetLinkUp(true)
+	f.m.changed()
+	f.m.sendAck()
+	stop := make(chan struct{})
+	defer close(stop)
+	go f.ackLoop(stop)
+	for ctx.Err() == nil {
+		used := sess.Process(w, p.buf)
+		w.Out.Reset()
+		p.buf = p.buf[:copy(p.buf, p.buf[used:])]
+		if sess.Closing() {
+			return errors.New("the primary's stream broke the protocol")
+		}
+		if sess.More() && len(p.buf) > 0 && used > 0 {
+			continue
+		}
+		if err := p.more(); err != nil {
+			if errors.Is(err, io.EOF) {
+				return errors.New("the primary closed the connection")
+			}
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func (f *follower) ackLoop(stop chan struct{}) {
+	tick := time.NewTicker(ackPeriod)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+			f.m.sendAck()
+		}
+	}
+}
+
+// sendAck tells the primary how far this node is.
+func (m *Manager) sendAck() {
+	m.mu.Lock()
+	f := m.mu.follow
+	m.mu.Unlock()
+	if f == nil || f.phase() != linkConnected {
+		return
+	}
+	c := f.conn.Load()
+	if c == nil {
+		return
+	}
+	p := &primaryConn{f: f, conn: *c, timeout: m.opts.Settings().Timeout}
+	_ = p.send("REPLCONF", "ACK", strconv.FormatInt(m.e.Log.End(), 10)) // the reader notices a broken link
+}
+
+// linkConn is the transport of the session that applies a stream: nothing is ever posted to it.
+type linkConn struct{ c net.Conn }
+
+func (l linkConn) Post(func(*engine.Worker))       {}
+func (l linkConn) CloseSoon(bool)                  { l.c.Close() }
+func (l linkConn) Hijack(func(engine.Raw, []byte)) {}
+func (l linkConn) Buffered() (query, output int)   { return 0, 0 }

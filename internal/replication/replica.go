@@ -1,0 +1,344 @@
+package replication
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/num"
+	"github.com/covey-db/covey/internal/resp"
+	"github.com/covey-db/covey/internal/snapshot"
+)
+
+// This file is the primary's side of one link.
+
+// hints are what a replica said of itself with REPLCONF.
+type hints struct {
+	port    int
+	ip      string
+	eof     bool // it understands a snapshot of unknown length
+	psync2  bool // it understands a new id in +CONTINUE
+	rdbOnly bool // it wants the snapshot and nothing else
+}
+
+type replicaState int32
+
+const (
+	waitSnapshot replicaState = iota
+	sendSnapshot
+	waitFirstAck
+	streaming
+)
+
+// replica is a node that follows this one. Its goroutines own it, except the atomics.
+type replica struct {
+	m       *Manager
+	id      int64
+	s       *engine.Session
+	raw     engine.Raw
+	hints   hints
+	state   atomic.Int32
+	ack     atomic.Int64  // offset it has processed
+	ackAt   atomic.Int64  // when it said so, Unix nanoseconds
+	fresh   chan struct{} // signalled by each acknowledgement
+	ended   chan struct{}
+	endOnce sync.Once
+}
+
+func (r *replica) online() bool       { return replicaState(r.state.Load()) == streaming }
+func (r *replica) lastAck() time.Time { return time.Unix(0, r.ackAt.Load()) }
+
+func (r *replica) name() string {
+	host, _, _ := cutPort(r.s.Peer.Remote)
+	if r.hints.ip != "" {
+		host = r.hints.ip
+	}
+	return host + ":" + strconv.Itoa(r.hints.port)
+}
+
+func cutPort(addr string) (host, port string, ok bool) {
+	i := strings.LastIndexByte(addr, ':')
+	if i < 0 {
+		return addr, "", false
+	}
+	return addr[:i], addr[i+1:], true
+}
+
+func (r *replica) close() {
+	r.endOnce.Do(func() {
+		close(r.ended)
+		r.raw.Close()
+	})
+}
+
+// serve runs a link from PSYNC to its end.
+func (m *Manager) serve(r *replica, unread []byte, id string, wanted int64, old bool) {
+	m.mu.Lock()
+	r.hints = m.takeHints(r.id)
+	m.mu.replicas[r.id] = r
+	m.mu.Unlock()
+	r.ackAt.Store(time.Now().UnixNano())
+	r.s.SetFlag(engine.FlagReplica, true)
+	m.wg.Add(1)
+	go func() {
+		defer m.wg.Done()
+		r.readAcks(unread)
+		r.close()
+	}()
+	err := r.run(id, wanted, old)
+	if err != nil && !errors.Is(err, errEnded) {
+		m.log.Warn("Connection with replica lost", "replica", r.name(), "reason", err)
+	}
+	r.close()
+	m.mu.Lock()
+	delete(m.mu.replicas, r.id)
+	m.mu.Unlock()
+	r.s.Close()
+	m.checkWaits()
+	m.changed()
+}
+
+var errEnded = errors.New("the link was closed")
+
+func (r *replica) run(id string, wanted int64, old bool) error {
+	if reader := r.continues(id, wanted, old); reader != nil {
+		r.state.Store(int32(streaming))
+		r.m.changed()
+		return r.feed(reader)
+	}
+	reader, err := r.fullSync(old)
+	if err != nil || r.hints.rdbOnly {
+		return err
+	}
+	if !old {
+		if err := r.awaitAck(); err != nil {
+			return err
+		}
+	}
+	r.state.Store(int32(streaming))
+	r.m.log.Info("Synchronization with replica succeeded", "replica", r.name())
+	r.m.changed()
+	return r.feed(reader)
+}
+
+// continues answers +CONTINUE when the history that the replica has is this node's and the rest is still in the log.
+func (r *replica) continues(id string, wanted int64, old bool) *engine.LogReader {
+	if old || wanted < 0 {
+		return nil
+	}
+	h := r.m.e.Log.History()
+	known := h.On && (id == h.ID || id == h.ID2 && wanted <= h.ID2Valid)
+	if !known {
+		if id != "?" {
+			r.m.log.Info("Partial resynchronization not accepted: replication ID mismatch", "asked", id, "have", h.ID)
+			r.m.e.Stats.SyncPartErr.Add(1)
+		}
+		return nil
+	}
+	reader, err := r.m.e.Log.Reader(wanted - 1)
+	if err != nil {
+		r.m.log.Info("Unable to partial resync with replica for lack of backlog", "replica", r.name(), "wanted", wanted)
+		r.m.e.Stats.SyncPartErr.Add(1)
+		return nil
+	}
+	line := "+CONTINUE\r\n"
+	if r.hints.psync2 {
+		line = "+CONTINUE " + h.ID + "\r\n"
+	}
+	if r.write([]byte(line)) != nil {
+		return nil
+	}
+	r.m.e.Stats.SyncPartial.Add(1)
+	r.m.log.Info("Partial resynchronization request accepted", "replica", r.name(), "from", wanted)
+	r.ack.Store(wanted - 1)
+	return reader
+}
+
+// fullSync sends a snapshot and returns a reader that goes on from the moment of its cut.
+func (r *replica) fullSync(old bool) (*engine.LogReader, error) {
+	r.m.e.Stats.SyncFull.Add(1)
+	ctx, cancel := context.WithCancel(r.m.ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-r.ended:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	s := r.m.opts.Settings()
+	var reader *engine.LogReader
+	snap, err := r.m.opts.Taker.Cut(ctx, snapshot.Options{Compress: s.Compress, Unsummed: s.Unsummed, Stream: true, AtCut: func() {
+		r.m.e.Log.Start()
+		reader, _ = r.m.e.Log.Reader(r.m.e.Log.End())
+	}})
+	if err != nil {
+		return nil, err
+	}
+	defer snap.Drop()
+	r.state.Store(int32(sendSnapshot))
+	if !old {
+		line := fmt.Sprintf("+FULLRESYNC %s %d\r\n", r.m.e.Log.History().ID, snap.Offset)
+		if err := r.write([]byte(line)); err != nil {
+			return nil, err
+		}
+	}
+	r.m.log.Info("Full resync requested by replica", "replica", r.name(), "offset", snap.Offset)
+	if r.hints.eof {
+		err = r.sendMarked(ctx, snap)
+	} else {
+		err = r.sendSized(ctx, snap, s.Dir)
+	}
+	r.ack.Store(snap.Offset)
+	r.state.Store(int32(waitFirstAck))
+	return reader, err
+}
+
+// sendMarked streams the snapshot with an end mark, straight from the walk.
+func (r *replica) sendMarked(ctx context.Context, snap *snapshot.Snapshot) error {
+	mark := NewID()
+	if err := r.write([]byte("$EOF:" + mark + "\r\n")); err != nil {
+		return err
+	}
+	if _, err := snap.WriteTo(ctx, writerFunc(r.write)); err != nil {
+		return err
+	}
+	return r.write([]byte(mark))
+}
+
+// sendSized is for replicas that must know the length first: the snapshot goes through a file.
+func (r *replica) sendSized(ctx context.Context, snap *snapshot.Snapshot, dir string) error {
+	f, err := os.CreateTemp(dir, "temp-sync-*.rdb")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	size, err := snap.WriteTo(ctx, f)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if err := r.write([]byte("$" + strconv.FormatInt(size, 10) + "\r\n")); err != nil {
+		return err
+	}
+	_, err = io.Copy(writerFunc(r.write), f)
+	return err
+}
+
+type writerFunc func(b []byte) error
+
+func (f writerFunc) Write(b []byte) (int, error) {
+	if err := f(b); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// write sends b within repl-timeout.
+func (r *replica) write(b []byte) error {
+	_ = r.raw.SetWriteDeadline(time.Now().Add(r.m.opts.Settings().Timeout))
+	n, err := r.raw.Write(b)
+	r.m.countOut(n)
+	return err
+}
+
+// awaitAck waits until the replica has loaded the snapshot: what follows a snapshot without a length must not come before.
+func (r *replica) awaitAck() error {
+	for {
+		select {
+		case <-r.fresh:
+			return nil
+		case <-r.ended:
+			return errEnded
+		}
+	}
+}
+
+// feedPieceBytes bounds one write to a replica.
+const feedPieceBytes = 256 << 10
+
+// feed copies the log to the replica until the link ends or falls too far behind.
+func (r *replica) feed(reader *engine.LogReader) error {
+	limit := &r.m.e.Settings.OutputLimits[1]
+	for {
+		if hard := limit.HardBytes.Load(); hard > 0 && reader.Lag() > hard {
+			r.m.e.Stats.OutputLimit.Add(1)
+			return fmt.Errorf("replica is %d bytes behind, more than client-output-buffer-limit allows", reader.Lag())
+		}
+		b := reader.Next()
+		if b == nil {
+			more := reader.Wait()
+			if b = reader.Next(); b == nil {
+				select {
+				case <-more:
+				case <-r.ended:
+					return errEnded
+				}
+				continue
+			}
+		}
+		for len(b) > 0 {
+			n := min(len(b), feedPieceBytes)
+			if err := r.write(b[:n]); err != nil {
+				return err
+			}
+			b = b[n:]
+		}
+	}
+}
+
+// readAcks reads what the replica sends: REPLCONF ACK. Anything else is ignored, as Redis ignores it on such a link.
+func (r *replica) readAcks(buf []byte) {
+	var parser resp.Parser
+	parser.Limits.MaxBulk = 1 << 20
+	var cmd resp.Command
+	piece := make([]byte, 4096)
+	for {
+		for {
+			n, err := parser.Parse(buf, &cmd)
+			if err != nil {
+				return
+			}
+			if n == 0 {
+				break
+			}
+			r.onCommand(cmd.Args)
+			buf = buf[:copy(buf, buf[n:])]
+		}
+		n, err := r.raw.Read(piece)
+		if err != nil {
+			return
+		}
+		buf = append(buf, piece[:n]...)
+	}
+}
+
+func (r *replica) onCommand(args [][]byte) {
+	if len(args) < 3 || !engine.FoldEqual(args[0], "REPLCONF") || !engine.FoldEqual(args[1], "ACK") {
+		return
+	}
+	off, ok := num.ParseInt(args[2])
+	if !ok {
+		return
+	}
+	if off > r.ack.Load() {
+		r.ack.Store(off)
+	}
+	r.ackAt.Store(time.Now().UnixNano())
+	select {
+	case r.fresh <- struct{}{}:
+	default:
+	}
+	r.m.checkWaits()
+}

@@ -1,0 +1,176 @@
+// Package replication keeps replicas in step with their primary, in both directions as Redis 7.2 does it: PSYNC with two
+// replication ids, full synchronisation from a snapshot without fork, partial resynchronisation from the log, REPLCONF
+// acknowledgements, WAIT, and replicas of replicas. The stream itself is the engine's log.
+package replication
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/snapshot"
+)
+
+// Settings are what configuration says of replication. The manager reads them anew at each use.
+type Settings struct {
+	Timeout      time.Duration // repl-timeout
+	PingPeriod   time.Duration // repl-ping-replica-period
+	User         string        // masteruser
+	Password     string        // masterauth
+	ListenPort   int           // what a primary is told: replica-announce-port, or the port
+	AnnounceIP   string        // replica-announce-ip
+	Priority     int           // replica-priority, shown by INFO
+	MinReplicas  int
+	MinMaxLag    time.Duration
+	Dir          string // where a synchronisation is kept until it is whole
+	Compress     bool
+	Unsummed     bool
+	NoDelayOff   bool // repl-disable-tcp-nodelay
+	ClusterOwned bool // roles are the cluster's business: REPLICAOF is refused
+}
+
+// Options are what a Manager needs from outside.
+type Options struct {
+	Engine   *engine.Engine
+	Taker    *snapshot.Taker
+	Settings func() Settings
+	Log      *slog.Logger
+	// Dial opens the connection to a primary; nil dials TCP.
+	Dial func(ctx context.Context, addr string) (net.Conn, error)
+	// Flushed is called under all shard locks when the whole data set is about to be replaced.
+	Flushed func()
+	// Changed is called when the role or the link changed, from any goroutine; may be nil.
+	Changed func()
+}
+
+// Manager owns both directions of replication of one node.
+type Manager struct {
+	e    *engine.Engine
+	opts Options
+	log  *slog.Logger
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu struct { // never held while a shard lock is taken
+		sync.Mutex
+		replicas map[int64]*replica
+		hints    map[int64]*hints // what REPLCONF told on connections that have not sent PSYNC yet, by session id
+		follow   *follower        // nil on a primary
+		waits    []*ackWait
+	}
+}
+
+// New makes a manager for a primary without replicas.
+func New(opts Options) *Manager {
+	if opts.Dial == nil {
+		opts.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+		}
+	}
+	m := &Manager{e: opts.Engine, opts: opts, log: opts.Log}
+	m.ctx, m.cancel = context.WithCancel(context.Background())
+	m.mu.replicas = make(map[int64]*replica)
+	m.mu.hints = make(map[int64]*hints)
+	return m
+}
+
+// Run does the periodic work until ctx ends: pings in the stream, the count of good replicas, timeouts.
+func (m *Manager) Run(ctx context.Context) error {
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	lastPing := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			m.Close()
+			return nil
+		case now := <-second.C:
+			s := m.opts.Settings()
+			if now.Sub(lastPing) >= s.PingPeriod {
+				lastPing = now
+				m.pingReplicas()
+			}
+			m.countGood(s, now)
+			m.dropSilent(s, now)
+		}
+	}
+}
+
+// Close ends all links.
+func (m *Manager) Close() {
+	m.cancel()
+	m.dropReplicas()
+	m.stopFollowing()
+	m.wg.Wait()
+}
+
+var wordsPing = []byte("*1\r\n$4\r\nPING\r\n")
+
+// pingReplicas puts a PING into the stream, so that replicas see that the link is alive. A replica does not add to the
+// stream of its primary; its own replicas get the primary's pings.
+func (m *Manager) pingReplicas() {
+	if m.e.Role.IsReplica() || m.replicaCount() == 0 || m.e.Pause.Mode() != engine.PauseNone {
+		return
+	}
+	m.e.Log.AppendCommand(wordsPing)
+}
+
+func (m *Manager) replicaCount() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.mu.replicas)
+}
+
+// countGood tells the engine how many replicas are close enough for min-replicas-to-write.
+func (m *Manager) countGood(s Settings, now time.Time) {
+	good := 0
+	m.mu.Lock()
+	for _, r := range m.mu.replicas {
+		if r.online() && (s.MinMaxLag == 0 || now.Sub(r.lastAck()) <= s.MinMaxLag) {
+			good++
+		}
+	}
+	m.mu.Unlock()
+	m.e.Role.SetGoodReplicas(good)
+}
+
+// dropSilent ends links to replicas that have not acknowledged anything for repl-timeout.
+func (m *Manager) dropSilent(s Settings, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.mu.replicas {
+		if r.online() && now.Sub(r.lastAck()) > s.Timeout {
+			m.log.Warn("Disconnecting timedout replica (streaming sync)", "replica", r.name())
+			r.close()
+		}
+	}
+}
+
+// dropReplicas ends all links to replicas: their history is no longer this node's.
+func (m *Manager) dropReplicas() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.mu.replicas {
+		r.close()
+	}
+}
+
+func (m *Manager) changed() {
+	if m.opts.Changed != nil {
+		m.opts.Changed()
+	}
+}
+
+// NewID makes a replication id: 40 hexadecimal digits.
+func NewID() string {
+	var b [20]byte
+	_, _ = rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}

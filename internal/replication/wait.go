@@ -1,0 +1,104 @@
+package replication
+
+import (
+	"sort"
+	"time"
+
+	"github.com/covey-db/covey/internal/engine"
+)
+
+// This file is WAIT: a client's own writes, acknowledged by a number of replicas.
+
+// ackWait is a client that waits.
+type ackWait struct {
+	at     engine.Offset
+	needed int
+	wait   engine.Wait
+}
+
+var wordsGetAck = []byte("*3\r\n$8\r\nREPLCONF\r\n$6\r\nGETACK\r\n$1\r\n*\r\n")
+
+const errWaitOnReplica = "ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is " +
+	"configured to be writable (which is not the default) writes to replicas are just local and are not propagated."
+
+func (m *Manager) cmdWait(c *engine.Ctx) {
+	if m.e.Role.IsReplica() {
+		c.Err(errWaitOnReplica)
+		return
+	}
+	needed, ok := c.Int(1)
+	if !ok {
+		return
+	}
+	timeout, ok := c.Int(2)
+	if !ok {
+		c.Err("ERR timeout is not an integer or out of range")
+		return
+	}
+	if timeout < 0 {
+		c.Err("ERR timeout is negative")
+		return
+	}
+	at := c.S.Written()
+	if have := m.ackedBy(at); int64(have) >= needed || c.InExec() {
+		c.ReplyInt(int64(have))
+		return
+	}
+	m.suspend(c, at, int(needed), time.Duration(timeout)*time.Millisecond)
+}
+
+func (m *Manager) suspend(c *engine.Ctx, at engine.Offset, needed int, timeout time.Duration) {
+	w := &ackWait{at: at, needed: needed}
+	w.wait = c.Suspend(engine.WaitAcks, timeout, func(c *engine.Ctx) { c.ReplyInt(int64(m.ackedBy(at))) }, func() { m.forgetWait(w) })
+	m.mu.Lock()
+	m.mu.waits = append(m.mu.waits, w)
+	m.mu.Unlock()
+	m.e.Log.AppendCommand(wordsGetAck)
+	m.checkWaits()
+}
+
+// ackedBy is how many replicas have processed the stream up to at.
+func (m *Manager) ackedBy(at engine.Offset) (n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.mu.replicas {
+		if r.online() && r.ack.Load() >= at {
+			n++
+		}
+	}
+	return n
+}
+
+// checkWaits resumes the clients whose number of acknowledgements is reached.
+func (m *Manager) checkWaits() {
+	m.mu.Lock()
+	offsets := make([]int64, 0, len(m.mu.replicas))
+	for _, r := range m.mu.replicas {
+		if r.online() {
+			offsets = append(offsets, r.ack.Load())
+		}
+	}
+	sort.Slice(offsets, func(i, j int) bool { return offsets[i] > offsets[j] })
+	var ready []*ackWait
+	for _, w := range m.mu.waits {
+		if w.needed <= len(offsets) && offsets[w.needed-1] >= w.at {
+			ready = append(ready, w)
+		}
+	}
+	m.mu.Unlock()
+	for _, w := range ready {
+		at := w.at
+		w.wait.Resume(func(c *engine.Ctx) { c.ReplyInt(int64(m.ackedBy(at))) })
+	}
+}
+
+func (m *Manager) forgetWait(w *ackWait) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i, x := range m.mu.waits {
+		if x == w {
+			m.mu.waits = append(m.mu.waits[:i], m.mu.waits[i+1:]...)
+			return
+		}
+	}
+}

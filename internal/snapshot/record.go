@@ -1,0 +1,37 @@
+package snapshot
+
+import (
+	"github.com/covey-db/covey/internal/checksum"
+	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/invariant"
+	"github.com/covey-db/covey/internal/keyspace"
+	"github.com/covey-db/covey/internal/num"
+	"github.com/covey-db/covey/internal/rdb"
+)
+
+// AppendRecord appends a record as an RDB file holds it: expiry, access clock under an LRU or LFU policy, type, key, value.
+// The record's shard is locked.
+func AppendRecord(dst []byte, e *engine.Engine, r keyspace.Rec, lzf *checksum.LZF) []byte {
+	if at := r.ExpireAt(); at != 0 {
+		dst = rdb.AppendExpireMs(dst, at)
+	}
+	switch e.Evictor.Policy() {
+	case engine.AllKeysLRU, engine.VolatileLRU:
+		dst = rdb.AppendIdle(dst, uint64(e.IdleSeconds(r)))
+	case engine.AllKeysLFU, engine.VolatileLFU:
+		dst = rdb.AppendFreq(dst, uint8(r.Clock()))
+	}
+	invariant.That(r.Type() == keyspace.TypeString, "snapshot: a type without an encoder")
+	dst = rdb.AppendType(dst, rdb.TypeString)
+	dst = rdb.AppendString(dst, r.Key(), lzf)
+	return AppendValue(dst, r, lzf)
+}
+
+// AppendValue appends a record's value as RDB files and DUMP payloads hold it, behind its type.
+func AppendValue(dst []byte, r keyspace.Rec, lzf *checksum.LZF) []byte {
+	if r.Encoding() != keyspace.EncInt {
+		return rdb.AppendString(dst, r.Value(), lzf)
+	}
+	var text [20]byte
+	return rdb.AppendString(dst, num.AppendInt(text[:0], r.Int()), lzf)
+}

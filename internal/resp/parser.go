@@ -73,7 +73,7 @@ func (p *Parser) Need() int { return p.missing }
 // resolved in place, over its line in buf. An error is a *ProtocolError and final: the connection is of no more use.
 func (p *Parser) Parse(buf []byte, cmd *Command) (n int, err error) {
 	if p.pos == 0 && p.scanned == 0 && !p.Limits.Unauthenticated {
-		if n := parseWhole(buf, cmd, p.maxBulk()); n > 0 {
+		if n := p.whole(buf, cmd); n > 0 {
 			return n, nil
 		}
 	}
@@ -87,16 +87,23 @@ func (p *Parser) maxBulk() int64 {
 	return p.Limits.MaxBulk
 }
 
-// parseWhole is the common case: a command of 1 to 99 arguments that is in buf from end to end and has nothing odd about
-// it. It returns 0 to leave all else, and every error, to the careful code.
-func parseWhole(buf []byte, cmd *Command, maxBulk int64) int {
+// argumentBytesMin is the length of the shortest argument, "$0\r\n\r\n".
+const argumentBytesMin = 6
+
+// whole is the common case: a command that is in buf from end to end and has nothing odd about it. It returns 0 to
+// leave all else, and every error, to the careful code.
+func (p *Parser) whole(buf []byte, cmd *Command) int {
 	if len(buf) < 5 || buf[0] != '*' {
 		return 0
 	}
 	count, pos, ok := shortNumber(buf[1], buf[2], buf[3], 4)
-	if !ok || count == 0 {
+	if !ok {
+		count, pos = longNumber(buf, 1)
+	}
+	if count == 0 || count > (len(buf)-pos)/argumentBytesMin || int64(count) > p.maxArgs() {
 		return 0
 	}
+	maxBulk := p.maxBulk()
 	args := cmd.room(count)
 	for i := range args {
 		if pos+4 > len(buf) || buf[pos] != '$' {
@@ -134,7 +141,7 @@ func shortNumber(a, b, c byte, oneDigit int) (n, next int, ok bool) {
 func longNumber(buf []byte, pos int) (n, next int) {
 	const digitsMax = 8
 	line := buf[pos:min(len(buf), pos+digitsMax+1)]
-	if line[0] == '0' {
+	if line[0]-'1' > 8 {
 		return 0, 0
 	}
 	for i, c := range line {

@@ -167,7 +167,7 @@ func replyLine(buf []byte, pos int) (line []byte, next int, err error) {
 		return nil, 0, nil
 	case end == 0:
 		return nil, 0, errReplyKind
-	case buf[pos+end+1] != '\n':
+	case buf[pos+end+1] != '\n' || bytes.IndexByte(rest[:end], '\n') >= 0:
 		return nil, 0, errReplyLine
 	}
 	return rest[1:end], pos + end + 2, nil

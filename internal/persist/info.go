@@ -1,0 +1,70 @@
+package persist
+
+import (
+	"fmt"
+	"time"
+)
+
+// Info is the section Persistence of INFO, as name and value pairs in Redis's order.
+func (s *Saver) Info() [][2]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out [][2]string
+	add := func(name string, value any) { out = append(out, [2]string{name, fmt.Sprint(value)}) }
+	loading, running, status, current := 0, 0, "ok", int64(-1)
+	if s.e.Loading() {
+		loading = 1
+	}
+	if s.mu.running {
+		running, current = 1, int64(time.Since(s.mu.started)/time.Second)
+	}
+	if s.mu.lastErr != nil {
+		status = "err"
+	}
+	took := int64(-1)
+	if s.mu.lastTook >= 0 {
+		took = int64(s.mu.lastTook / time.Second)
+	}
+	add("loading", loading)
+	add("async_loading", 0)
+	add("current_cow_peak", 0)
+	add("current_cow_size", 0)
+	add("current_cow_size_age", 0)
+	add("current_fork_perc", "0.00")
+	add("current_save_keys_processed", s.keysIf(running, s.mu.keysDone))
+	add("current_save_keys_total", s.keysIf(running, s.mu.keysTotal))
+	add("rdb_changes_since_last_save", s.e.Stats.Dirty.Load())
+	add("rdb_bgsave_in_progress", running)
+	add("rdb_last_save_time", s.mu.lastSave.Unix())
+	add("rdb_last_bgsave_status", status)
+	add("rdb_last_bgsave_time_sec", took)
+	add("rdb_current_bgsave_time_sec", current)
+	add("rdb_saves", s.mu.saves)
+	add("rdb_last_cow_size", 0)
+	add("rdb_last_load_keys_expired", 0)
+	add("rdb_last_load_keys_loaded", 0)
+	add("aof_enabled", 0)
+	add("aof_rewrite_in_progress", 0)
+	add("aof_rewrite_scheduled", 0)
+	add("aof_last_rewrite_time_sec", -1)
+	add("aof_current_rewrite_time_sec", -1)
+	add("aof_last_bgrewrite_status", "ok")
+	add("aof_rewrites", 0)
+	add("aof_rewrites_consecutive_failures", 0)
+	add("aof_last_write_status", "ok")
+	add("aof_last_cow_size", 0)
+	add("module_fork_in_progress", 0)
+	add("module_fork_last_cow_size", 0)
+	if loading == 1 {
+		add("loading_start_time", s.loading.startedAt.Unix())
+		add("loading_total_bytes", s.loading.total)
+	}
+	return out
+}
+
+func (s *Saver) keysIf(running int, n int64) int64 {
+	if running == 0 {
+		return 0
+	}
+	return n
+}

@@ -3,6 +3,8 @@
 package command
 
 import (
+	"time"
+
 	"github.com/covey-db/covey/internal/engine"
 )
 
@@ -14,6 +16,8 @@ type Deps struct {
 	Reload func(ReloadOptions) error
 	// FlushedAll is told, under all locks, that FLUSHALL has emptied every database: a background save that runs is useless.
 	FlushedAll func()
+	// Freeze stops the whole node for a while, its bus and its cron too: DEBUG SLEEP. nil: only the data is locked.
+	Freeze func(time.Duration)
 	// NewReplID makes 40 hexadecimal digits for DEBUG CHANGE-REPL-ID.
 	NewReplID func() string
 	// LogWarning writes a line to the server's log: DEBUG LOG.
@@ -34,6 +38,7 @@ func Table(d Deps) map[string]engine.Handler {
 		objectHandlers(),
 		dumpHandlers(),
 		memoryHandlers(d),
+		debugHandlers(d),
 		stringHandlers(),
 		connectionHandlers(),
 		transactionHandlers(),

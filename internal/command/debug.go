@@ -1,0 +1,269 @@
+package command
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/covey-db/covey/internal/checksum"
+	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/keyspace"
+	"github.com/covey-db/covey/internal/num"
+	"github.com/covey-db/covey/internal/resp"
+)
+
+// This file holds DEBUG: what tests of servers and clients use. Only what does something real here is there.
+
+func debugHandlers(d Deps) map[string]engine.Handler {
+	subs := debugSubs(d)
+	return map[string]engine.Handler{
+		"debug": {Run: func(c *engine.Ctx) { cmdDebug(c, subs) }, Scope: engine.ScopeWhole},
+	}
+}
+
+const (
+	errDebugForbidden = "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can run it " +
+		"from a local connection, otherwise you need to set this option in the configuration file, and then restart the server."
+	errReloadOptions = "ERR DEBUG RELOAD only supports the MERGE, NOFLUSH and NOSAVE options."
+	errUnavailable   = "ERR not available in this server"
+)
+
+// debugSub is one sub-command of DEBUG: how many arguments it takes, both words of its name included.
+type debugSub struct {
+	least, most int
+	run         func(*engine.Ctx)
+}
+
+const anyNumber = math.MaxInt
+
+func debugSubs(d Deps) map[string]debugSub {
+	return map[string]debugSub{
+		"HELP":              {2, 2, cmdDebugHelp},
+		"SLEEP":             {3, 3, func(c *engine.Ctx) { cmdDebugSleep(c, d.Freeze) }},
+		"DIGEST":            {2, 2, cmdDebugDigest},
+		"DIGEST-VALUE":      {2, anyNumber, cmdDebugDigestValue},
+		"OBJECT":            {3, 3, cmdDebugObject},
+		"SET-ACTIVE-EXPIRE": {3, 3, cmdDebugSetActiveExpire},
+		"CHANGE-REPL-ID":    {2, 2, func(c *engine.Ctx) { cmdDebugChangeReplID(c, d.NewReplID) }},
+		"RELOAD":            {2, anyNumber, func(c *engine.Ctx) { cmdDebugReload(c, d.Reload) }},
+		"POPULATE":          {3, 5, cmdDebugPopulate},
+		"PROTOCOL":          {3, 3, cmdDebugProtocol},
+		"STRINGMATCH-LEN":   {4, 4, cmdDebugStringMatch},
+		"ERROR":             {3, 3, cmdDebugError},
+		"LOG":               {3, 3, func(c *engine.Ctx) { cmdDebugLog(c, d.LogWarning) }},
+		"PANIC":             {2, 2, cmdDebugPanic},
+		"SEGFAULT":          {2, 2, cmdDebugPanic},
+		"ASSERT":            {2, 2, cmdDebugPanic},
+	}
+}
+
+func cmdDebug(c *engine.Ctx, subs map[string]debugSub) {
+	if !mayDebug(c) {
+		c.Err(errDebugForbidden)
+		return
+	}
+	sub, ok := subs[string(bytes.ToUpper(c.Args[1]))]
+	if !ok || len(c.Args) < sub.least || len(c.Args) > sub.most {
+		subcommandErr(c)
+		return
+	}
+	sub.run(c)
+}
+
+// mayDebug applies enable-debug-command.
+func mayDebug(c *engine.Ctx) bool {
+	const local, all = 1, 2
+	switch c.Engine().Settings.DebugAllowed.Load() {
+	case all:
+		return true
+	case local:
+		return c.S.Peer.Unix || c.S.Peer.Loopback
+	}
+	return false
+}
+
+// withKey finds the key in an argument, expired or not, under its lock; false when there is none.
+func withKey(c *engine.Ctx, arg int, fn func(keyspace.Rec)) (found bool) {
+	key := c.KeyAt(arg)
+	c.WithShard(keyspace.ShardOf(key.Slot), func(s *engine.Shard) bool {
+		var rec keyspace.Rec
+		if rec, found = s.Part.Find(c.DB(), &key); found {
+			fn(rec)
+		}
+		return found
+	})
+	return found
+}
+
+// cmdDebugSleep stops the whole node, or at least everything that touches data.
+func cmdDebugSleep(c *engine.Ctx, freeze func(time.Duration)) {
+	seconds, ok := num.ParseFloat(c.Args[2])
+	if !ok || !(seconds > 0) {
+		seconds = 0
+	}
+	const longest = 1 << 30 // seconds: what a Duration can hold
+	span := time.Duration(min(seconds, longest) * float64(time.Second))
+	if freeze != nil {
+		freeze(span)
+	} else {
+		c.LockAll()
+		<-time.After(span)
+	}
+	c.OK()
+}
+
+func cmdDebugObject(c *engine.Ctx) {
+	var text string
+	found := withKey(c, 2, func(rec keyspace.Rec) {
+		size := len(appendDumpValue(nil, rec, new(checksum.LZF))) - 1 // without the type
+		text = fmt.Sprintf("Value at:slot-%d refcount:1 encoding:%s serializedlength:%d lru:%d lru_seconds_idle:%d",
+			c.Engine().Key(rec.Key()).Slot, encodingName(rec.Encoding()), size, rec.Clock(), c.Engine().IdleSeconds(rec))
+	})
+	if !found {
+		c.Err(engine.ErrNoSuchKey)
+		return
+	}
+	c.Simple(text)
+}
+
+func cmdDebugSetActiveExpire(c *engine.Ctx) {
+	n, _ := num.ParseInt(c.Args[2])
+	c.Engine().Settings.ActiveExpire.Store(n != 0)
+	c.OK()
+}
+
+func cmdDebugChangeReplID(c *engine.Ctx, newID func() string) {
+	if newID == nil {
+		c.Err(errUnavailable)
+		return
+	}
+	c.Engine().Log.NewID(newID())
+	c.OK()
+}
+
+func cmdDebugReload(c *engine.Ctx, reload func(ReloadOptions) error) {
+	o := ReloadOptions{Save: true, Flush: true}
+	for i := 2; i < len(c.Args); i++ {
+		switch {
+		case c.ArgIs(i, "MERGE"):
+			o.Merge = true
+		case c.ArgIs(i, "NOFLUSH"):
+			o.Flush = false
+		case c.ArgIs(i, "NOSAVE"):
+			o.Save = false
+		default:
+			c.Err(errReloadOptions)
+			return
+		}
+	}
+	switch {
+	case reload == nil || c.InExec(): // inside a transaction the locks that a load needs are taken already
+		c.Err(errUnavailable)
+	default:
+		if err := reload(o); err != nil {
+			c.Err("ERR " + err.Error())
+			return
+		}
+		c.OK()
+	}
+}
+
+// cmdDebugPopulate makes keys that are not logged, so replicas do not get them.
+func cmdDebugPopulate(c *engine.Ctx) {
+	const positive = "ERR value is out of range, must be positive"
+	count, ok := numberWithin(c, 2, 0, math.MaxInt64, positive)
+	if !ok {
+		return
+	}
+	size := int64(0)
+	if len(c.Args) == 5 {
+		if size, ok = numberWithin(c, 4, 0, c.Engine().Settings.MaxBulk.Load(), positive); !ok {
+			return
+		}
+	}
+	prefix := []byte("key")
+	if len(c.Args) > 3 {
+		prefix = c.Args[3]
+	}
+	var value []byte
+	for i := range count {
+		name := strconv.AppendInt(append(bytes.Clone(prefix), ':'), i, 10)
+		value = strconv.AppendInt(append(value[:0], "value:"...), i, 10)
+		if size > 0 {
+			text := value
+			value = make([]byte, size)
+			copy(value, text)
+		}
+		populateOne(c, name, value)
+	}
+	c.OK()
+}
+
+func populateOne(c *engine.Ctx, name, value []byte) {
+	key := c.Engine().Key(name)
+	c.WithShard(keyspace.ShardOf(key.Slot), func(s *engine.Shard) bool {
+		if _, taken := s.Part.Find(c.DB(), &key); !taken {
+			s.Part.SetString(c.DB(), &key, value, 0)
+			s.TouchAll(c.DB(), func(_ int, watched string) bool { return watched == string(name) })
+		}
+		return true
+	})
+}
+
+func cmdDebugStringMatch(c *engine.Ctx) { c.Bool01(matches(c.Args[2], c.Args[3])) }
+
+// cmdDebugError replies the given text as an error, code and all.
+func cmdDebugError(c *engine.Ctx) {
+	c.Append(func(dst []byte, _ resp.Version) []byte { return resp.AppendError(dst, string(c.Args[2])) })
+}
+
+func cmdDebugLog(c *engine.Ctx, write func(string)) {
+	if write != nil {
+		write("DEBUG LOG: " + string(c.Args[2]))
+	}
+	c.OK()
+}
+
+// cmdDebugPanic stops the node the hard way.
+func cmdDebugPanic(c *engine.Ctx) {
+	panic(fmt.Sprintf("DEBUG %s was called at %d", bytes.ToUpper(c.Args[1]), c.Now))
+}
+
+func cmdDebugHelp(c *engine.Ctx) {
+	replyHelp(c,
+		"ASSERT",
+		"    Stop the server as a broken invariant does.",
+		"CHANGE-REPL-ID",
+		"    Begin a replication history that no replica can continue.",
+		"DIGEST",
+		"    Show a hash of the whole data set.",
+		"DIGEST-VALUE <key> [<key> ...]",
+		"    Show hashes of the values of keys.",
+		"ERROR <string>",
+		"    Reply with an error.",
+		"LOG <message>",
+		"    Write to the log of the server.",
+		"OBJECT <key>",
+		"    Show how <key> is held.",
+		"PANIC",
+		"    Stop the server with a panic.",
+		"POPULATE <count> [<prefix>] [<size>]",
+		"    Make <count> keys <prefix>:<number>, of <size> bytes each. Replicas do not get them.",
+		"PROTOCOL <type>",
+		"    Reply with an example of a type: string, integer, double, bignum, null, array, set, map,",
+		"    attrib, push, verbatim, true or false.",
+		"RELOAD [MERGE] [NOFLUSH] [NOSAVE]",
+		"    Save the data set and load it again: over what is there (NOFLUSH, and MERGE where keys",
+		"    are the same), from the file as it is (NOSAVE).",
+		"SEGFAULT",
+		"    The same as PANIC.",
+		"SET-ACTIVE-EXPIRE <0|1>",
+		"    Whether expired keys are removed before anybody asks for them.",
+		"SLEEP <seconds>",
+		"    Stop serving for some time. Decimals allowed.",
+		"STRINGMATCH-LEN <pattern> <string>",
+		"    Tell whether a glob pattern matches a string.",
+	)
+}

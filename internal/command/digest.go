@@ -1,0 +1,95 @@
+package command
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+
+	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/invariant"
+	"github.com/covey-db/covey/internal/keyspace"
+	"github.com/covey-db/covey/internal/num"
+)
+
+// A digest tells whether two servers hold the same data; it is the one that DEBUG DIGEST of Redis computes. What has no
+// order (keys, members of a set) is xored into it, so that the order in which it is met does not matter; what has one is
+// mixed: xored, then hashed again.
+type digest [sha1.Size]byte
+
+// add xors the hash of b into the digest.
+func (d *digest) add(b []byte) {
+	for i, x := range sha1.Sum(b) {
+		d[i] ^= x
+	}
+}
+
+// mix adds b and hashes the result.
+func (d *digest) mix(b []byte) {
+	d.add(b)
+	*d = sha1.Sum(d[:])
+}
+
+// mixNumber mixes a number of 32 bits, the highest byte first.
+func (d *digest) mixNumber(n int) { d.mix([]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}) }
+
+// mixValue mixes type and value of a record, and whether it expires.
+func (d *digest) mixValue(rec keyspace.Rec) {
+	d.mixNumber(int(rec.Type()))
+	invariant.That(rec.Type() == keyspace.TypeString, "command: a type without a digest")
+	if rec.Encoding() == keyspace.EncInt {
+		var text [20]byte
+		d.mix(num.AppendInt(text[:0], rec.Int()))
+	} else {
+		d.mix(rec.Value())
+	}
+	if rec.HasExpiry() {
+		d.add([]byte("!!expire!!"))
+	}
+}
+
+func (d *digest) String() string { return hex.EncodeToString(d[:]) }
+
+// cmdDebugDigest replies the digest of all databases, taken under all locks. Expired keys that are still there count.
+func cmdDebugDigest(c *engine.Ctx) {
+	c.LockAll()
+	var all digest
+	for db := range c.Engine().Databases() {
+		started := false
+		shard := -1
+		c.EachShard(func(s *engine.Shard) bool {
+			shard++
+			if s.Part.Len(db) == 0 {
+				return true
+			}
+			if !started {
+				all.mixNumber(db)
+				started = true
+			}
+			addPart(&all, s.Part, shard, db)
+			return true
+		})
+	}
+	c.Simple(all.String())
+}
+
+// addPart adds the keys of one shard.
+func addPart(all *digest, p *keyspace.Part, shard, db int) {
+	for n := range shardSlots {
+		p.Each(db, slotCursor(shard*shardSlots+n).slot(), func(rec keyspace.Rec) bool {
+			var one digest
+			one.mix(rec.Key())
+			one.mixValue(rec)
+			all.add(one[:])
+			return true
+		})
+	}
+}
+
+// cmdDebugDigestValue replies the digests of the values of keys, zeros for a missing one.
+func cmdDebugDigestValue(c *engine.Ctx) {
+	c.Array(len(c.Args) - 2)
+	for i := 2; i < len(c.Args); i++ {
+		var d digest
+		withKey(c, i, func(rec keyspace.Rec) { d.mixValue(rec) })
+		c.Simple(d.String())
+	}
+}

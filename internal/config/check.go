@@ -1,0 +1,90 @@
+// Further tests of single directives.
+
+package config
+
+import "strings"
+
+const (
+	hzMin       = 1
+	hzMax       = 500
+	hostnameMax = 255 // bytes
+)
+
+// clampHz takes any number for hz and keeps it between the bounds.
+func clampHz(n int64) int64 { return min(max(n, hzMin), hzMax) }
+
+func isBaseName(name string) bool { return !strings.ContainsAny(name, `/\`) }
+
+func checkSnapshotName(name string) error { return unless(isBaseName(name), badSnapshotName) }
+
+func checkAppendName(name string) error {
+	if name == "" {
+		return emptyAppendName
+	}
+	return unless(isBaseName(name), badAppendName)
+}
+
+func checkAppendDirectory(name string) error {
+	if name == "" {
+		return emptyAppendDir
+	}
+	return unless(isBaseName(name), badAppendDir)
+}
+
+func isAlphanumeric(c byte) bool { return c|0x20-'a' < 26 || c-'0' < 10 }
+
+func checkHostname(name string) error {
+	if len(name) > hostnameMax {
+		return badHostnameLength
+	}
+	for i := range len(name) {
+		if c := name[i]; !isAlphanumeric(c) && c != '-' && c != '.' {
+			return badHostname
+		}
+	}
+	return nil
+}
+
+// checkNodename refuses what Redis refuses, and also what would break a line of nodes.conf.
+func checkNodename(name string) error {
+	for i := range len(name) {
+		c := name[i]
+		if c <= ' ' || c == 0x7f || strings.IndexByte("!#$%&()*+:;<>?@[]^{|}~,=", c) >= 0 {
+			return badNodename
+		}
+	}
+	return nil
+}
+
+// checkTitle wants known variables in braces ("{{" is a brace), and that something is left of the template when the variables
+// that may be empty are.
+func checkTitle(template string) error {
+	left := 0
+	for template != "" {
+		at := strings.IndexByte(template, '{')
+		if at < 0 {
+			left += len(template)
+			break
+		}
+		left += at
+		template = template[at+1:]
+		if strings.HasPrefix(template, "{") {
+			left++
+			template = template[1:]
+			continue
+		}
+		name, rest, closed := strings.Cut(template, "}")
+		switch name {
+		case "title", "server-mode", "unixsocket":
+		case "listen-addr", "config-file", "port", "tls-port":
+			left++
+		default:
+			return badTitle
+		}
+		if !closed {
+			return badTitle
+		}
+		template = rest
+	}
+	return unless(left > 0, badTitle)
+}

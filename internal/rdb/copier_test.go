@@ -107,9 +107,14 @@ func (c *copier) ListStart(uint64) error {
 }
 
 func (c *copier) ListElem(v []byte) error {
-	if c.typ == TypeListListpacks { // a plain node
+	if c.typ == TypeListListpacks { // a plain node, which may not be empty
 		s := c.counts[0]
 		s.n++
+		if len(v) == 0 {
+			lp := packed.AppendListpackString(packed.AppendListpackHead(nil), v)
+			s.body = AppendString(AppendLen(s.body, nodePacked), packed.FinishListpack(lp, 0, 1), c.lzf)
+			return nil
+		}
 		s.body = AppendLen(s.body, nodePlain)
 		s.body = append(AppendLen(s.body, uint64(len(v))), v...)
 		return nil

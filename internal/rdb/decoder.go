@@ -81,7 +81,7 @@ func (d *Decoder) located(err error) error {
 	}
 	at := &Error{Offset: d.src.offset(), Err: err}
 	if d.reading {
-		at.Key = bytes.Clone(d.meta.Key)
+		at.Key, at.Type, at.DB = bytes.Clone(d.meta.Key), d.meta.Type, d.meta.DB
 	}
 	return at
 }

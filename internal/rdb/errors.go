@@ -54,6 +54,8 @@ const (
 type Error struct {
 	Offset int64  // bytes that had been read
 	Key    []byte // the key that was being read, if any
+	Type   Type   // how its value is written
+	DB     int    // its database
 	Err    error  // Damage, io.ErrUnexpectedEOF if the input ended, or what the reader or the Builder said
 }
 
@@ -61,7 +63,8 @@ func (e *Error) Error() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "at offset %d", e.Offset)
 	if e.Key != nil {
-		fmt.Fprintf(&text, ", key %q", shorten(e.Key))
+		kind, _ := kindOf(e.Type)
+		fmt.Fprintf(&text, ", key %q (%s of type %d, database %d)", shorten(e.Key), kind, e.Type, e.DB)
 	}
 	fmt.Fprintf(&text, ": %v", e.Err)
 	return text.String()

@@ -215,6 +215,33 @@ func (c *Core) Replicas(id []byte) (lines []wire.NodeLine, failure string) {
 	return lines, ""
 }
 
+// Serving is the set of slots that this node serves as their primary now; none while the cluster state is fail.
+func (c *Core) Serving() slot.Set {
+	if c.state != wire.StateOK {
+		return slot.Set{}
+	}
+	return *c.me.slotSet()
+}
+
+// Owner names the owner of a slot, zero if it has none.
+func (c *Core) Owner(s slot.ID) wire.NodeID {
+	if n := c.owners[s]; n != nil {
+		return n.id
+	}
+	return wire.NodeID{}
+}
+
+// Moving names the other side of a move of slot s, zero if there is none: where it goes, and where it comes from.
+func (c *Core) Moving(s slot.ID) (to, from wire.NodeID) {
+	if n := c.migrating[s]; n != nil {
+		to = n.id
+	}
+	if n := c.importing[s]; n != nil {
+		from = n.id
+	}
+	return to, from
+}
+
 // MyID is the name of this node.
 func (c *Core) MyID() wire.NodeID { return c.me.id }
 

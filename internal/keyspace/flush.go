@@ -80,16 +80,27 @@ func (p *Part) freeNow(r *trash) {
 func (p *Part) SwapDB(a, b int) { p.dbs[a], p.dbs[b] = p.dbs[b], p.dbs[a] }
 
 // FreeSome frees about budget records of what was put aside, at most one segment (2045 records) more. It returns how many
-// are left for later calls, those that wait for a cut included.
+// more there are that can be freed at once. What waits for a cut is not among them: it is freed by the calls after the
+// walker has been there.
 func (p *Part) FreeSome(budget int) (left int64) {
 	for _, r := range p.trash {
 		if budget > 0 {
 			budget = p.freeTables(r, budget)
 		}
-		left += r.d.count
+		left += r.d.count - p.pinned(r.d)
 	}
 	p.trash = slices.DeleteFunc(p.trash, func(r *trash) bool { return r.d.count == 0 })
 	return left
+}
+
+// pinned is the number of records that wait for a cut.
+func (p *Part) pinned(d *database) (records int64) {
+	for i := range d.slots {
+		if !p.unpin(&d.slots[i]) {
+			records += int64(d.slots[i].count)
+		}
+	}
+	return records
 }
 
 // freeTables frees tables that were put aside, and returns what is left of the budget.

@@ -87,7 +87,9 @@ type Part struct {
 	lanes   [Lanes]lane
 	trash   []*trash     // databases and slots that were flushed and wait to be freed
 	due     expireCursor // where ExpireDue goes on
-	moved   int          // cells moved by growing and shrinking, ever: what tests bound the longest pause by
+	// wordsMax is the size above which a segment is split: it bounds the pause of an insertion. Tests make it small.
+	wordsMax int
+	moved    int // cells moved by growing and shrinking, ever: what tests bound the longest pause by
 }
 
 // database is one database of a part. Its tables are found by the slot without the shard's bits.
@@ -101,7 +103,7 @@ type database struct {
 
 // New is an empty part.
 func New(o Options) *Part {
-	return &Part{arena: o.Arena, dbs: make([]*database, o.Databases), dropper: o.Dropper, shard: o.Shard}
+	return &Part{arena: o.Arena, dbs: make([]*database, o.Databases), dropper: o.Dropper, shard: o.Shard, wordsMax: wordsMax}
 }
 
 // Arena is where the part's data lies.

@@ -480,6 +480,9 @@ func (m *machine) doWritable(t *rapid.T) {
 		return
 	}
 	n := lengths().Draw(t, "to")
+	if rapid.IntRange(0, 9).Draw(t, "huge") == 0 {
+		n = rapid.IntRange(400<<10, 2<<20).Draw(t, "huge")
+	}
 	if rapid.Bool().Draw(t, "append") {
 		n = len(old.val) + rapid.IntRange(0, 40).Draw(t, "more")
 	}
@@ -707,6 +710,7 @@ func TestModel(t *testing.T) {
 		case 1: // all tags at the end
 			m.hash = func(name string) uint64 { return mixName(name) | 0xfff<<52 }
 		}
+		m.p.wordsMax = rapid.SampledFrom([]int{16, 64, wordsMax}).Draw(t, "wordsMax")
 		t.Repeat(m.actions())
 		m.close()
 	})

@@ -26,10 +26,10 @@ const (
 	emptyCell    = ^uint64(0)
 	expiryBit    = 1 << mem.RefBits
 	wordsMin     = 6    // a segment of 48 bytes: 3 cells
-	wordsMax     = 2048 // above this a segment is split; what bounds the pause of an insertion
+	wordsMax     = 2048 // above this a segment is split, see Part.wordsMax
 	cellsMax     = 1<<16 - 1
-	packedMax    = 13  // up to so many cells all homes are the first one: they span two cache lines
-	mergeMax     = 512 // two sister segments with so few keys become one
+	packedMax    = 13 // up to so many cells all homes are the first one: they span two cache lines
+	mergeShare   = 4  // two sister segments with less than a part of wordsMax keys become one
 	directoryBit = 1 << 57
 )
 
@@ -83,13 +83,15 @@ func wordsFor(keys int) int {
 	return mem.Usable(max(cells+extraWords, wordsMin)*8) / 8
 }
 
-// nextWords is the size a segment grows to: by a quarter.
-func nextWords(words int) int { return mem.Usable((words+max(words/4, 2))*8) / 8 }
+// nextWords is the size a segment grows to: by an eighth, which is the next class of the arena.
+func nextWords(words int) int { return mem.Usable((words+max(words/8, 2))*8) / 8 }
 
-func keysOf(seg []uint64) int         { return int(seg[0] & 0xffff) }
+func headKeys(head uint64) int        { return int(head & 0xffff) }
+func headCells(head uint64) int       { return int(head >> 32 & 0xffff) }
+func keysOf(seg []uint64) int         { return headKeys(seg[0]) }
 func volatileOf(seg []uint64) int     { return int(seg[0] >> 16 & 0xffff) }
-func cellCount(seg []uint64) int      { return int(seg[0] >> 32 & 0xffff) }
-func segWords(head uint64) int        { return int(head>>32&0xffff) + extraWords }
+func cellCount(seg []uint64) int      { return headCells(seg[0]) }
+func segWords(head uint64) int        { return headCells(head) + extraWords }
 func boundOf(seg []uint64) int64      { return int64(seg[1]) }
 func addKeys(seg []uint64, n int)     { seg[0] += uint64(int64(n)) }
 func cellTag(cell uint64) uint64      { return cell >> tagShift }

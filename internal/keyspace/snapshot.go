@@ -44,6 +44,8 @@ type lane struct {
 	dbs      []*database // the databases at the moment of the cut, by their indices of then
 	left     int         // tables that are pending, those that were flushed included
 	flushed  []*database // slots that were flushed one by one while they were pending
+	draining *slotTable  // where DrainEpoch is
+	drained  uint32      // and the tag to go on with there
 }
 
 // stamp is the lane bits that records of the table get, as flags.
@@ -146,26 +148,34 @@ func (p *Part) finishTable(l Lane, t *slotTable) {
 	invariant.That(p.lanes[l].left >= 0, "keyspace: more tables are finished than were cut")
 }
 
-// DrainEpoch goes on with the walk of an ended cut; more when there is something left.
+// DrainEpoch goes on with the walk of a cut that was ended early, for about budget records; more when there is something
+// left.
 func (p *Part) DrainEpoch(l Lane, budget int) (more bool) {
 	c := &p.lanes[l]
 	for db := range c.dbs {
-		for i := 0; i < partSlots && c.left > 0; i++ {
-			for c.table(l, db, i) != nil {
-				if budget <= 0 {
-					return true
-				}
-				budget -= p.drainTable(l, db, i)
+		for i := 0; i < partSlots && c.left > 0; {
+			t := c.table(l, db, i)
+			if t == nil {
+				i++
+				continue
 			}
+			if budget <= 0 {
+				return true
+			}
+			budget -= p.drainTable(l, t, db, i, budget)
 		}
 	}
-	return false
+	return c.left > 0
 }
 
-// drainTable finishes a table.
-func (p *Part) drainTable(l Lane, db, index int) (looked int) {
-	looked = int(p.lanes[l].table(l, db, index).count) + 1
-	p.VisitSlot(l, db, slot.ID(index<<shardBits|p.shard), 0, looked, nil)
+// drainTable walks on in a table, and returns how many records it has looked at, about.
+func (p *Part) drainTable(l Lane, t *slotTable, db, index, budget int) (looked int) {
+	c := &p.lanes[l]
+	if c.draining != t {
+		c.draining, c.drained = t, 0
+	}
+	looked = min(budget, int(t.count)+1)
+	c.drained, _ = p.VisitSlot(l, db, slot.ID(index<<shardBits|p.shard), c.drained, budget, nil)
 	return looked
 }
 

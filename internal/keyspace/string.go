@@ -6,6 +6,7 @@ import (
 
 	"github.com/covey-db/covey/internal/invariant"
 	"github.com/covey-db/covey/internal/mem"
+	"github.com/covey-db/covey/internal/num"
 )
 
 // This file holds values that are bytes: strings, the change of bytes in place, and blobs, which lie outside the record.
@@ -69,7 +70,7 @@ func blobWord(ref mem.Ref, bytes int) uint64 {
 func (p *Part) SetString(db int, k *Key, val []byte, expireAt int64) (replaced bool) {
 	switch {
 	case len(val) <= intText:
-		if n, ok := canonicalInt(val); ok {
+		if n, ok := num.ParseInt(val); ok {
 			return p.SetInt(db, k, n, expireAt)
 		}
 		return p.put(db, k, value{head: headByte(TypeString, EncEmbstr), bytes: val}, expireAt)
@@ -87,32 +88,6 @@ func (p *Part) SetInt(db int, k *Key, n int64, expireAt int64) (replaced bool) {
 	var b [8]byte
 	binary.LittleEndian.PutUint64(b[:], uint64(n))
 	return p.put(db, k, value{head: headByte(TypeString, EncInt), bytes: b[:]}, expireAt)
-}
-
-// canonicalInt is the number that b is the shortest text of.
-func canonicalInt(b []byte) (int64, bool) {
-	if len(b) == 0 || len(b) > intText {
-		return 0, false
-	}
-	digits := b
-	if b[0] == '-' {
-		digits = b[1:]
-	}
-	if len(digits) == 0 || digits[0] == '0' && len(b) > 1 {
-		return 0, false
-	}
-	n := uint64(0)
-	for _, c := range digits {
-		c -= '0'
-		if c > 9 || n > (1<<64-1-9)/10 {
-			return 0, false
-		}
-		n = n*10 + uint64(c)
-	}
-	if len(digits) < len(b) {
-		return -int64(n), n <= 1<<63
-	}
-	return int64(n), n < 1<<63
 }
 
 // putBlob sets a key to bytes outside its record. The block that the key has already is used again when it suits.

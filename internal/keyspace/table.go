@@ -25,6 +25,7 @@ type slotTable struct {
 type place struct {
 	word  segWord  // of the segment; zero when the table has none
 	seg   []uint64 // the segment, and what follows in its chunk
+	head  uint64   // its first word
 	i     int      // the key's cell, or where it would be inserted
 	rec   Rec
 	found bool
@@ -62,6 +63,7 @@ func (p *Part) locate(t *slotTable, k *Key) (at place) {
 	}
 	at.word = w
 	at.seg = p.arena.TailWords(w.ref())
+	at.head = at.seg[0] // asked for now, as it lies in another line of the cache than the cell does
 	for i := w.home(tag); ; i++ {
 		cell := at.seg[i]
 		switch {
@@ -82,10 +84,11 @@ func (p *Part) locate(t *slotTable, k *Key) (at place) {
 // insert puts a cell at the place where a search for its key has ended.
 func (p *Part) insert(t *slotTable, at *place, cell uint64, expireAt int64) {
 	tag := cellTag(cell)
-	for at.word == 0 || keysOf(at.seg) >= at.word.limit(cellCount(at.seg)) || !insertCell(at.seg, at.i, cell) {
+	for at.word == 0 || headKeys(at.head) >= at.word.limit(headCells(at.head)) || !insertCell(at.seg, at.i, cell) {
 		p.grow(t, tag)
 		at.word = p.segmentOf(t, tag)
 		at.seg = p.arena.TailWords(at.word.ref())
+		at.head = at.seg[0]
 		at.i = at.word.home(tag)
 		for cellTag(at.seg[at.i]) < tag {
 			at.i++
@@ -138,7 +141,7 @@ func (p *Part) grow(t *slotTable, tag uint64) {
 	}
 	old := p.segment(w)
 	words := nextWords(len(old))
-	if words > wordsMax && w.depth() < tagBits {
+	if words > p.wordsMax && w.depth() < tagBits {
 		p.split(t, tag, w)
 		return
 	}
@@ -150,7 +153,7 @@ func (p *Part) grow(t *slotTable, tag uint64) {
 // that no size serves, all homes are the first cell: slow to search, but hashes of a good function never come to that.
 func (p *Part) rebuild(words, depth int, bound int64, first, second []uint64) segWord {
 	if depth < tagBits {
-		words = min(words, wordsMax)
+		words = min(words, p.wordsMax)
 	}
 	for packed := false; ; {
 		w, seg := p.newSegment(words, depth)
@@ -168,8 +171,8 @@ func (p *Part) rebuild(words, depth int, bound int64, first, second []uint64) se
 		}
 		p.freeSegment(w)
 		words = nextWords(words)
-		if words > wordsMax && depth < tagBits {
-			words, packed = wordsMax, true
+		if words > p.wordsMax && depth < tagBits {
+			words, packed = p.wordsMax, true
 		}
 	}
 }
@@ -245,7 +248,7 @@ func (p *Part) maybeShrink(t *slotTable, tag uint64) {
 	}
 	w := p.segmentOf(t, tag)
 	seg := p.segment(w)
-	if t.root.isDirectory() && keysOf(seg) <= mergeMax {
+	if t.root.isDirectory() && keysOf(seg) <= p.wordsMax/mergeShare {
 		p.merge(t, tag)
 		return
 	}
@@ -272,7 +275,7 @@ func (p *Part) merge(t *slotTable, tag uint64) {
 			break
 		}
 		l, r := p.segment(left), p.segment(right)
-		if keysOf(l)+keysOf(r) > mergeMax {
+		if keysOf(l)+keysOf(r) > p.wordsMax/mergeShare {
 			break
 		}
 		fresh := p.rebuild(wordsFor(keysOf(l)+keysOf(r)), depth-1, min(boundOf(l), boundOf(r)), cellsOf(l), cellsOf(r))
@@ -280,7 +283,7 @@ func (p *Part) merge(t *slotTable, tag uint64) {
 		p.freeSegment(right)
 		p.point(t, tag, fresh)
 	}
-	for t.root.isDirectory() && int(t.count) < mergeMax/4<<t.root.depth() && p.halveDirectory(t) {
+	for t.root.isDirectory() && int(t.count) < p.wordsMax/16<<t.root.depth() && p.halveDirectory(t) {
 	}
 }
 

@@ -38,6 +38,7 @@ type Arena struct {
 	classes [classCount]class
 	used    [Purposes]int64 // bytes of the live blocks, as their classes count them
 	drift   int64           // change of the sum of used since it was last published
+	idle    spanID          // the span that became empty last, and may have been used again since; 0 for none
 	pages   pageHeap
 	mapped  int64 // bytes of address space that the arena holds
 	options Options

@@ -223,7 +223,7 @@ func (a *Arena) purge(index uint32) {
 
 // Trim gives back to the system all that is free.
 func (a *Arena) Trim() {
-	a.releaseEmptySpans()
+	a.releaseIdle()
 	if a.pages.spare != 0 {
 		a.dropChunk(a.pages.spare)
 	}

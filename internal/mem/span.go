@@ -64,8 +64,8 @@ func (a *Arena) allocSmall(p Purpose, c int) Ref {
 	return Ref(id.chunk())<<offsetBits | Ref(off)
 }
 
-// freeSmall puts a block of class c back into its span. An empty span gives its pages back unless it is the only
-// partial one of its class, which would be asked for again by the next Alloc.
+// freeSmall puts a block of class c back into its span. A span that becomes empty gives its pages back, but the last one
+// to do so is kept until another does: the next Alloc may be of its class.
 func (a *Arena) freeSmall(p Purpose, r Ref, c int) {
 	chunk := r.chunk()
 	off := uint32(r & offsetMask)
@@ -84,10 +84,22 @@ func (a *Arena) freeSmall(p Purpose, r Ref, c int) {
 	}
 	s.live--
 	a.account(p, -int64(cl.size))
-	if s.live == 0 && (cl.partial != id || s.next != 0) {
-		a.unlink(cl, id, s)
-		a.freePages(chunk, page, uint32(s.pages))
+	if s.live == 0 && id != a.idle {
+		a.releaseIdle()
+		a.idle = id
 	}
+}
+
+// releaseIdle gives back the pages of the span that is kept, if it is still empty.
+func (a *Arena) releaseIdle() {
+	if a.idle == 0 {
+		return
+	}
+	if s := a.span(a.idle); s.live == 0 {
+		a.unlink(&a.classes[s.class], a.idle, s)
+		a.freePages(a.idle.chunk(), a.idle.page(), uint32(s.pages))
+	}
+	a.idle = 0
 }
 
 // newSpan is a span of class c with no block in use, in the list of partial spans.
@@ -124,20 +136,4 @@ func (a *Arena) unlink(cl *class, id spanID, s *span) {
 		a.span(s.next).prev = s.prev
 	}
 	s.next, s.prev = 0, 0
-}
-
-// releaseEmptySpans gives back the pages of the empty spans that are kept for the next Alloc of their class.
-func (a *Arena) releaseEmptySpans() {
-	for c := range a.classes {
-		cl := &a.classes[c]
-		for id := cl.partial; id != 0; {
-			s := a.span(id)
-			next := s.next
-			if s.live == 0 {
-				a.unlink(cl, id, s)
-				a.freePages(id.chunk(), id.page(), uint32(s.pages))
-			}
-			id = next
-		}
-	}
 }

@@ -149,12 +149,15 @@ func TestParseMemory(t *testing.T) {
 func TestHotPathsAllocateNothing(t *testing.T) {
 	room := make([]byte, 0, 64)
 	integer, double := []byte("-1234567890123"), []byte("-1.25e3")
+	x, _ := ParseLongDouble([]byte("10.5"))
 	for name, run := range map[string]func(){
 		"ParseInt":      func() { ParseInt(integer) },
 		"AppendInt":     func() { AppendInt(room, math.MinInt64) },
 		"ParseFloat":    func() { ParseFloat(double) },
 		"AppendFloat":   func() { AppendFloat(room, 1.1) },
 		"AppendFixed17": func() { AppendFixed17(room, 1.1) },
+		"ParseLong":     func() { ParseLongDouble([]byte("10.5")) },
+		"AppendHuman":   func() { x.Add(x).AppendHuman(room) },
 		"ParseMemory":   func() { ParseMemory([]byte("512mb")) },
 	} {
 		if n := testing.AllocsPerRun(100, run); n != 0 {

@@ -1,6 +1,8 @@
 package num
 
 import (
+	"bytes"
+	"math/big"
 	"strconv"
 	"strings"
 	"testing"
@@ -114,6 +116,67 @@ func TestLongDoubleIntegersAreExact(t *testing.T) {
 		}
 		if got := evaluate(text, "1", "-1"); got != text {
 			t.Fatalf("%s + 1 - 1 = %s", text, got)
+		}
+	})
+}
+
+// anyLongDouble draws numbers that have few bits, or all, and exponents near each other, or far.
+func anyLongDouble(t *rapid.T, name string) LongDouble {
+	frac := rapid.OneOf(rapid.Uint64(), rapid.Uint64Range(0, 9), rapid.Just(uint64(1<<63)), rapid.Just(^uint64(0)))
+	exp := rapid.OneOf(rapid.IntRange(-130, 10), rapid.IntRange(-16445, 16320))
+	x := LongDouble{size: extended{frac.Draw(t, name), exp.Draw(t, name+" exponent")}}
+	x.negative = rapid.Bool().Draw(t, name+" negative")
+	return x
+}
+
+// exact is x for math/big, with room for sums that are not rounded.
+func (x LongDouble) exact() *big.Float {
+	f := new(big.Float).SetPrec(40000).SetUint64(x.size.frac)
+	f.SetMantExp(f, x.size.exp)
+	if x.negative {
+		f.Neg(f)
+	}
+	return f
+}
+
+func TestLongDoubleAddAgainstBig(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		x, y := anyLongDouble(t, "x"), anyLongDouble(t, "y")
+		sum := new(big.Float).SetPrec(40000).Add(x.exact(), y.exact())
+		want := new(big.Float).SetPrec(longDoubleBits).Set(sum)
+		got := x.Add(y)
+		if want.MantExp(nil) > longDoubleExpMax {
+			if !got.IsInf() || got.negative != want.Signbit() {
+				t.Fatalf("%v: %+v", want, got)
+			}
+			return
+		}
+		if got.IsInf() || got.exact().Cmp(want) != 0 {
+			t.Fatalf("%+v, want %v", got, want)
+		}
+	})
+}
+
+func TestLongDoubleTextAgainstBig(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		x := anyLongDouble(t, "x")
+		if got, want := string(x.AppendHuman(nil)), string(x.appendLong(nil)); got != want {
+			t.Fatalf("%s, want %s", got, want)
+		}
+		text := rapid.StringMatching(`[0-9]{0,10}\.[0-9]{1,10}(e-?[0-9]{1,2})?`).Draw(t, "text")
+		got, _ := ParseLongDouble([]byte(text))
+		l, ok := scanLiteral([]byte(text))
+		if !ok {
+			t.Fatal(text)
+		}
+		if l.isZero() {
+			return
+		}
+		point := strings.IndexByte(string(l.digits), '.')
+		digits := append(bytes.Clone(l.digits[:point]), l.digits[point+1:]...)
+		want, ok := l.longSize(bytes.TrimLeft(digits, "0"), l.exp-(len(l.digits)-point-1))
+		if !ok || got.size != want {
+			t.Fatalf("%s: %v, want %v", text, got.size, want)
 		}
 	})
 }

@@ -105,8 +105,8 @@ func shortSize(before, behind []byte, exp int) extended {
 	if high >= y.frac { // the quotient must not have more than 64 bits
 		high, low, twos = high>>1, high<<63, twos+1
 	}
-	quotient, remainder := bits.Div64(high, low, y.frac)
-	return rounded(quotient, compareHalf(remainder, y.frac), twos)
+	q, remainder := bits.Div64(high, low, y.frac)
+	return rounded(q, compareHalf(remainder, y.frac), twos)
 }
 
 // compareHalf is a word that stands for the fraction remainder/divisor in rounding: 1<<63 when it is just a half.

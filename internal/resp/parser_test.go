@@ -141,35 +141,35 @@ func TestParseErrors(t *testing.T) {
 	for _, c := range []struct {
 		stream, want string
 	}{
-		{"*3000000000\r\n", badCount},                                  // c178c
-		{"*2147483648\r\n", badCount},                                  // the first that is too many
-		{"*9223372036854775807\r\n", badCount},                         // c178d
-		{"*92233720368547758070000\r\n", badCount},                     // c178e
-		{"*12x\r\n", badCount},                                         // c178f
-		{"*+1\r\n", badCount},                                          // c178h
-		{"* 1\r\n", badCount},                                          // c178h
-		{"*\r\n", badCount},                                            // neighbours
-		{"*01\r\n$4\r\nPING\r\n", badCount},                            //
-		{"*-0\r\n", badCount},                                          //
-		{"*1\x00\r\n$4\r\nPING\r\n", badCount},                         //
-		{"*2\r\n$3\r\nGET\r\n$-1\r\n", badLength},                      // c173a
-		{"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$-2\r\n", badLength},           // c178j
-		{"*1\r\n$18446744073709551616\r\n", badLength},                 // c178k
-		{"*2\r\n$4\r\nECHO\r\n$536870913\r\n", badLength},              // c178m
-		{"*1\r\n$9223372036854775807\r\n", badLength},                  //
-		{"*1\r\n$4a\r\nPING\r\n", badLength},                           // c178n
-		{"*1\r\n$\r\nPING\r\n", badLength},                             //
-		{"*1\r\n$04\r\nPING\r\n", badLength},                           //
-		{"*1\r\n$004\r\nPING\r\n", badLength},                          //
-		{"*1\r\n$+4\r\nPING\r\n", badLength},                           //
-		{"*1\r\n:4\r\n", "Protocol error: expected '$', got ':'"},      // c179a
-		{"*1\r\n\r\n", "Protocol error: expected '$', got '\r'"},       // c179c, a blank when it is sent
-		{"*1\r\nx\r\n", "Protocol error: expected '$', got 'x'"},       //
-		{"*1\r\n\x00\r\n", "Protocol error: expected '$', got '\x00'"}, //
-		{"SET k \"abc\r\n", open},                                      // c179d
-		{"SET k 'ab\\'\r\n", open},                                     // c179f
-		{"SET k \"a\"b\r\n", open},                                     //
-		{"\"\n", open},                                                 //
+		{"*3000000000\r\n", badCount},              // c178c
+		{"*2147483648\r\n", badCount},              // the first that is too many
+		{"*9223372036854775807\r\n", badCount},     // c178d
+		{"*92233720368547758070000\r\n", badCount}, // c178e
+		{"*12x\r\n", badCount},                     // c178f
+		{"*+1\r\n", badCount},                      // c178h
+		{"* 1\r\n", badCount},                      // c178h
+		{"*\r\n", badCount},                        // neighbours
+		{"*01\r\n$4\r\nPING\r\n", badCount},
+		{"*-0\r\n", badCount},
+		{"*1\x00\r\n$4\r\nPING\r\n", badCount},
+		{"*2\r\n$3\r\nGET\r\n$-1\r\n", badLength},            // c173a
+		{"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$-2\r\n", badLength}, // c178j
+		{"*1\r\n$18446744073709551616\r\n", badLength},       // c178k
+		{"*2\r\n$4\r\nECHO\r\n$536870913\r\n", badLength},    // c178m
+		{"*1\r\n$9223372036854775807\r\n", badLength},
+		{"*1\r\n$4a\r\nPING\r\n", badLength}, // c178n
+		{"*1\r\n$\r\nPING\r\n", badLength},
+		{"*1\r\n$04\r\nPING\r\n", badLength},
+		{"*1\r\n$004\r\nPING\r\n", badLength},
+		{"*1\r\n$+4\r\nPING\r\n", badLength},
+		{"*1\r\n:4\r\n", "Protocol error: expected '$', got ':'"}, // c179a
+		{"*1\r\n\r\n", "Protocol error: expected '$', got '\r'"},  // c179c, a blank when it is sent
+		{"*1\r\nx\r\n", "Protocol error: expected '$', got 'x'"},
+		{"*1\r\n\x00\r\n", "Protocol error: expected '$', got '\x00'"},
+		{"SET k \"abc\r\n", open},  // c179d
+		{"SET k 'ab\\'\r\n", open}, // c179f
+		{"SET k \"a\"b\r\n", open},
+		{"\"\n", open},
 	} {
 		want := outcome{fault: c.want}
 		if got := feedAllWays(t, Limits{}, []byte(c.stream)); !got.equal(want) {
@@ -230,12 +230,12 @@ func TestParseUnauthenticated(t *testing.T) {
 		{"*11\r\n", "Protocol error: unauthenticated multibulk length", 0},     // c174a
 		{"*1\r\n$16385\r\n", "Protocol error: unauthenticated bulk length", 0}, // c174c
 		{"*2\r\n$4\r\nECHO\r\n" + bulk(16384), "", 1},                          // c174d
-		{"*10\r\n" + strings.Repeat(bulk(1), 10), "", 1},                       //
+		{"*10\r\n" + strings.Repeat(bulk(1), 10), "", 1},
 		{"*10\r\n" + strings.Repeat(bulk(1), 9) + "$16385\r\n", "Protocol error: unauthenticated bulk length", 0},
-		{"*12x\r\n", "Protocol error: invalid multibulk length", 0},        // the worse error first
-		{"*1\r\n$536870913\r\n", "Protocol error: invalid bulk length", 0}, //
-		{"*1\r\n$-1\r\n", "Protocol error: invalid bulk length", 0},        //
-		{strings.Repeat("a ", 20) + "\r\n", "", 1},                         // inline commands are bound by their line
+		{"*12x\r\n", "Protocol error: invalid multibulk length", 0}, // the worse error first
+		{"*1\r\n$536870913\r\n", "Protocol error: invalid bulk length", 0},
+		{"*1\r\n$-1\r\n", "Protocol error: invalid bulk length", 0},
+		{strings.Repeat("a ", 20) + "\r\n", "", 1}, // inline commands are bound by their line
 	} {
 		if got := feed(t, limits, []byte(c.stream)); got.fault != c.fault || len(got.commands) != c.commands {
 			t.Errorf("%.40q: %.100v", c.stream, got)

@@ -5,12 +5,27 @@ package command
 import (
 	"time"
 
+	"github.com/covey-db/covey/internal/config"
 	"github.com/covey-db/covey/internal/engine"
 )
 
 // Deps are what handlers need from outside of the engine. The server fills them in before the first client comes and never
 // changes them. A function may be nil: the commands that need it then answer that they are not available.
 type Deps struct {
+	// Config holds the directives: CONFIG and INFO.
+	Config *config.Store
+	// ConfigFile is the path of the configuration file, empty for none.
+	ConfigFile string
+	// Version is Covey's own version.
+	Version string
+	// RewriteConfig writes the values in force into the configuration file; nil without one.
+	RewriteConfig func() error
+	// Shutdown asks the server to end: SHUTDOWN.
+	Shutdown func(ShutdownOptions) error
+	// Sampler keeps the figures per second of INFO.
+	Sampler *Sampler
+	// Replication and Persistence are the sections of INFO whose state lives in those packages.
+	Replication, Persistence func() [][2]string
 	// Reload is DEBUG RELOAD: it saves the data set, empties the keyspace and loads the file again, or parts of that.
 	// It runs without any shard lock. The text of the error is what the client gets.
 	Reload func(ReloadOptions) error
@@ -42,6 +57,11 @@ func Table(d Deps) map[string]engine.Handler {
 		stringHandlers(),
 		connectionHandlers(),
 		transactionHandlers(),
+		clientHandlers(),
+		configHandlers(d),
+		commandHandlers(),
+		infoHandlers(d),
+		serverHandlers(d),
 	)
 }
 

@@ -32,8 +32,8 @@ type Command struct {
 	mayReplicate bool
 }
 
-// join binds rows to handlers; a handler without a row is a mistake of ours.
-func (e *Engine) join(handlers map[string]Handler) {
+// Register binds rows to handlers, once, before the first session. A handler without a row is a mistake of ours.
+func (e *Engine) Register(handlers map[string]Handler) {
 	e.table = e.table.Restrict(func(r *spec.Row) bool {
 		_, ok := handlers[r.Full]
 		return ok || len(r.Subs) > 0 && anySub(r, handlers)

@@ -22,7 +22,7 @@ import (
 // Options configures an Engine. Every field is needed unless it says otherwise.
 type Options struct {
 	Table     *spec.Table        // the command rows; rows without a handler are unknown commands
-	Handlers  map[string]Handler // by full row name: "get", "config|get"
+	Handlers  map[string]Handler // by full row name: "get", "config|get"; nil when Register follows
 	Clock     clock.Source
 	Seed      uint64 // seeds the engine's dice (random keys, eviction samples)
 	RunID     string // 40 hexadecimal digits, new for each process
@@ -91,7 +91,9 @@ func New(opts Options) *Engine {
 	for i := range e.shards {
 		e.shards[i].Part = opts.Parts[i]
 	}
-	e.join(opts.Handlers)
+	if opts.Handlers != nil {
+		e.Register(opts.Handlers)
+	}
 	e.TickClock()
 	return e
 }
@@ -122,8 +124,8 @@ func (e *Engine) Loading() bool { return e.loading.Load() }
 // lruClockMask keeps the 24 bits a record has for its access clock.
 const lruClockMask = 1<<24 - 1
 
-// TickClock refreshes the cached access clock (seconds, 24 bits) and what new records are stamped with; the server's cron
-// calls it. The caller holds no shard lock.
+// TickClock refreshes the cached access clock (seconds, 24 bits) and the stamp that new records get; the server's cron
+// calls it at least once a second.
 func (e *Engine) TickClock() {
 	now := e.Clock.Now()
 	e.lruClock.Store(uint32(int64(now)/1000) & lruClockMask)
@@ -131,6 +133,7 @@ func (e *Engine) TickClock() {
 	for i := range e.shards {
 		s := e.Lock(i)
 		s.Part.SetClock(stamp, keep)
+		s.Part.Arena().Publish()
 		s.Unlock()
 	}
 }

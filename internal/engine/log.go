@@ -48,7 +48,7 @@ func newLog(id string) *Log {
 	l := &Log{}
 	l.mu.id, l.mu.id2, l.mu.id2Valid = id, noID, -1
 	l.mu.keepBytes = 1 << 20
-	l.mu.db = -1
+	l.resetBlocks(0)
 	return l
 }
 
@@ -78,7 +78,7 @@ func (l *Log) Stop() {
 }
 
 func (l *Log) resetBlocks(at Offset) {
-	b := &block{start: at, data: make([]byte, 0, logBlockBytes)}
+	b := &block{start: at} // takes nothing until the first byte is written
 	l.mu.head, l.mu.tail = b, b
 	l.mu.end, l.mu.histStart, l.mu.db = at, at, -1
 	l.end.Store(at)

@@ -267,9 +267,20 @@ func (s *Saver) Running() bool {
 	return s.mu.running
 }
 
-// Load reads the data file into an empty keyspace; a file that does not exist is an empty data set.
+// Load reads the data file into an empty keyspace; a file that does not exist is an empty data set. Keys of slots that are
+// not owned are left out. A replica keeps what is due: its primary decides.
 func (s *Saver) Load(owned func(slot.ID) bool, replica bool) (snapshot.Loaded, error) {
+	return s.load(snapshot.LoadOptions{Owned: owned, KeepExpired: replica})
+}
+
+// LoadInto reads the data file into a keyspace that may hold keys; merge lets the file win over keys that are there.
+func (s *Saver) LoadInto(merge bool) (snapshot.Loaded, error) {
+	return s.load(snapshot.LoadOptions{Merge: merge})
+}
+
+func (s *Saver) load(opts snapshot.LoadOptions) (snapshot.Loaded, error) {
 	set := s.opts.Settings()
+	opts.Unsummed = set.Unsummed
 	path := filepath.Join(set.Dir, set.File)
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -287,7 +298,7 @@ func (s *Saver) Load(owned func(slot.ID) bool, replica bool) (snapshot.Loaded, e
 	s.e.SetLoading(true)
 	defer s.e.SetLoading(false)
 	start := time.Now()
-	loaded, err := snapshot.Load(s.e, bufio.NewReaderSize(f, 1<<20), snapshot.LoadOptions{Unsummed: set.Unsummed, Owned: owned, KeepExpired: replica})
+	loaded, err := snapshot.Load(s.e, bufio.NewReaderSize(f, 1<<20), opts)
 	if err != nil {
 		return loaded, fmt.Errorf("%s: %w", path, err)
 	}

@@ -1,6 +1,7 @@
 package replication
 
 import (
+	"context"
 	"sort"
 	"time"
 
@@ -99,6 +100,23 @@ func (m *Manager) forgetWait(w *ackWait) {
 		if x == w {
 			m.mu.waits = append(m.mu.waits[:i], m.mu.waits[i+1:]...)
 			return
+		}
+	}
+}
+
+// AwaitReplicas waits until every replica has processed the stream up to at, or ctx ends. It reports whether all have.
+func (m *Manager) AwaitReplicas(ctx context.Context, at engine.Offset) bool {
+	m.e.Log.AppendCommand(wordsGetAck)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if n := m.replicaCount(); m.ackedBy(at) >= n {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-tick.C:
 		}
 	}
 }

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/covey-db/covey/internal/command"
+	"github.com/covey-db/covey/internal/config"
+	"github.com/covey-db/covey/internal/server"
+)
+
+const serverUsage = `Usage: covey server [/path/to/redis.conf] [options] [-]
+       covey server - (read the configuration from standard input)
+       covey server --version
+       covey server --help
+
+Every directive of redis.conf is an option:
+       covey server --port 7777
+       covey server --port 7777 --replicaof 127.0.0.1 8888
+       covey server /etc/redis.conf --loglevel verbose
+`
+
+// daemonMark tells the process that it was started as a daemon already.
+const daemonMark = "COVEY_DAEMON"
+
+// runServer is "covey server": it takes what redis-server takes.
+func runServer(args []string, in io.Reader, out, errs io.Writer) int {
+	if len(args) == 1 {
+		switch args[0] {
+		case "-v", "--version":
+			fmt.Fprintf(out, "Redis server v=%s sha=00000000:0 malloc=covey-arenas bits=64 build=covey-%s\n", command.RedisVersion, server.Version)
+			return 0
+		case "-h", "--help":
+			fmt.Fprint(errs, serverUsage)
+			return 1
+		}
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		fmt.Fprintln(errs, err)
+		return 1
+	}
+	loaded, err := config.Load(config.Input{
+		Args: args, Stdin: func() ([]byte, error) { return io.ReadAll(in) }, WorkDir: dir,
+		ReadFile: os.ReadFile, Glob: filepath.Glob, EnterDir: os.Chdir,
+	})
+	if err != nil {
+		var bad *config.Error
+		if errors.As(err, &bad) {
+			fmt.Fprint(errs, bad.Fatal())
+		} else {
+			fmt.Fprintln(errs, err)
+		}
+		return 1
+	}
+	store := config.NewStore(loaded)
+	if store.Bool("daemonize") && os.Getenv(daemonMark) == "" {
+		return daemonize(errs)
+	}
+	return serve(loaded, errs)
+}
+
+// daemonize starts this program once more, without a terminal.
+func daemonize(errs io.Writer) int {
+	self, err := os.Executable()
+	if err != nil {
+		fmt.Fprintln(errs, err)
+		return 1
+	}
+	child := exec.Command(self)
+	child.Args = os.Args
+	child.Env = append(os.Environ(), daemonMark+"=1")
+	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := child.Start(); err != nil {
+		fmt.Fprintln(errs, err)
+		return 1
+	}
+	return 0
+}
+
+// serve runs a node until it is told to end.
+func serve(loaded *config.Loaded, errs io.Writer) int {
+	node, err := server.New(server.Options{Config: loaded})
+	if err != nil {
+		var bad *config.Error
+		if errors.As(err, &bad) {
+			fmt.Fprint(errs, bad.Fatal())
+		} else {
+			fmt.Fprintln(errs, err)
+		}
+		return 1
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	signal.Ignore(syscall.SIGHUP)
+	node.WritePID()
+	if err := node.Run(ctx); err != nil {
+		fmt.Fprintln(errs, err)
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,100 @@
+package command
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/testkit/reply"
+)
+
+func TestRestoreArguments(t *testing.T) {
+	h := newHarness(t)
+	h.script(`
+		SET k v
+		RESTORE k 0 x -> -BUSYKEY Target key name already exists.
+		RESTORE n -1 x -> -ERR Invalid TTL value, must be >= 0
+		RESTORE n x y -> -ERR value is not an integer or out of range
+		RESTORE n 0 "" -> -ERR DUMP payload version or checksum are wrong
+		RESTORE n 0 x NOSUCH -> -ERR syntax error
+		RESTORE n 0 x IDLETIME -> -ERR syntax error
+		RESTORE n 0 x IDLETIME -1 -> -ERR Invalid IDLETIME value, must be >= 0
+		RESTORE n 0 x FREQ 256 -> -ERR Invalid FREQ value, must be >= 0 and <= 255
+		RESTORE n 0 x FREQ 1 IDLETIME 1 -> -ERR syntax error
+		RESTORE n 0 x IDLETIME 1 FREQ 1 -> -ERR syntax error
+		RESTORE n 0 x IDLETIME z -> -ERR value is not an integer or out of range
+		DUMP no -> nil
+		EXISTS n -> :0
+	`)
+}
+
+func TestRestoreKnownPayloads(t *testing.T) {
+	h := newHarness(t)
+	h.script(`
+		RESTORE n 0 "\x00\xc0\n\n\x00n\x9fWE\x0e\xaec\xbb" -> +OK
+		GET n -> "10"
+		OBJECT ENCODING n -> "int"
+		RESTORE o 0 "\x00\x02hi\x06\x009\x86\xf7h{d'\x87" -> +OK
+		GET o -> "hi"
+		OBJECT ENCODING o -> "embstr"
+		RESTORE p 0 "\x00\x02hi\x0f'\xb2\x1d\x99=|\x17\xa7Y" -> -ERR DUMP payload version or checksum are wrong
+		RESTORE p 0 "\x00\x02hi\n\x00\xafk\x9f\xe8\x8e1\x1b\x00" -> -ERR DUMP payload version or checksum are wrong
+		RESTORE q 0 "c\x02hi\n\x00\xb3\x0c\xd7\xea)\\~\xcf" -> -ERR Bad data format
+		RESTORE q 0 "\x00?hi\n\x00\xb5\x15|l\xf0\x1e\x9d\x00" -> -ERR Bad data format
+		RESTORE q 0 "\x00\xc3\x05@c\x00a\xe0Z\x00\n\x00\xad\xbf\xa8\xcd\xbc\x1a\x0b\xe9" -> -ERR Bad data format
+		RESTORE q 0 "\x00\x02hijunk\n\x00/\xee\xf2\xb1\x10cl\x0f" -> -ERR Bad data format
+		EXISTS p q -> :0
+	`)
+}
+
+func TestDumpAndRestore(t *testing.T) {
+	h := newHarness(t)
+	for _, value := range []string{"", "a", "-1", "127", "128", "65536", "2147483648", "9223372036854775807", "007",
+		strings.Repeat("ab", 30), strings.Repeat("x", 70000)} {
+		h.args("SET", "k", value)
+		payload := h.do("DUMP k").Text
+		h.args("DEL", "n")
+		for _, restore := range []string{"RESTORE", "RESTORE-ASKING"} {
+			if v := h.args(restore, "n", "0", payload, "REPLACE"); v.Text != "OK" {
+				t.Fatalf("%s of %.20q: %v", restore, value, v)
+			}
+			if got := h.do("GET n").Text; got != value {
+				t.Fatalf("%.20q became %.20q", value, got)
+			}
+		}
+	}
+}
+
+func TestRestoreTimes(t *testing.T) {
+	h := newHarness(t)
+	h.script("SET k v")
+	payload := reply.Quote(h.do("DUMP k").Text)
+	h.effects()
+	h.script(`
+		RESTORE a 5000 ` + payload + ` -> +OK
+		PTTL a -> :5000
+		RESTORE b 1700000009000 ` + payload + ` ABSTTL -> +OK
+		PTTL b -> :9000
+		RESTORE c 1600000000000 ` + payload + ` ABSTTL -> +OK
+		EXISTS c -> :0
+		SET c old
+		RESTORE c 1600000000000 ` + payload + ` ABSTTL REPLACE -> +OK
+		EXISTS c -> :0
+		RESTORE d 0 ` + payload + ` IDLETIME 100 -> +OK
+		OBJECT IDLETIME d -> :100
+		RESTORE e 9223372036854775807 ` + payload + ` -> +OK
+		PEXPIRETIME e -> :9223372036854775807
+	`)
+	got := h.effects()
+	if len(got) != 7 || !strings.HasPrefix(got[1], "RESTORE a 1700000005000 ") || !strings.HasSuffix(got[1], " ABSTTL") ||
+		!strings.HasPrefix(got[2], "RESTORE b 1700000009000 ") || got[4] != "DEL c" {
+		t.Fatalf("logged %q", got)
+	}
+	h.e.Evictor.SetPolicy(engine.AllKeysLFU)
+	h.e.TickClock()
+	h.script(`
+		RESTORE f 0 ` + payload + ` FREQ 200 -> +OK
+		OBJECT FREQ f -> :200
+		OBJECT IDLETIME f -> -ERR An LFU maxmemory policy is selected...
+	`)
+}

@@ -1,0 +1,298 @@
+package command
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/covey-db/covey/internal/engine"
+)
+
+// This file holds what INFO tells, section by section, under the names of Redis 7.2.
+
+func infoServer(w *infoWriter) {
+	e := w.c.Engine()
+	mode := "standalone"
+	if e.ClusterOn {
+		mode = "cluster"
+	}
+	up := int64(w.c.Now-e.Started()) / 1000
+	w.add("redis_version", RedisVersion)
+	w.add("redis_git_sha1", "00000000")
+	w.add("redis_git_dirty", 0)
+	w.add("redis_build_id", "0")
+	w.add("redis_mode", mode)
+	w.add("os", runtime.GOOS+" "+runtime.GOARCH)
+	w.add("arch_bits", 64)
+	w.add("monotonic_clock", "POSIX clock_gettime")
+	w.add("multiplexing_api", "epoll")
+	w.add("atomicvar_api", "go-atomic")
+	w.add("process_id", os.Getpid())
+	w.add("process_supervised", "no")
+	w.add("run_id", e.RunID)
+	w.add("tcp_port", w.d.Config.Int("port"))
+	w.add("server_time_usec", int64(w.c.Now)*1000)
+	w.add("uptime_in_seconds", up)
+	w.add("uptime_in_days", up/86400)
+	w.add("hz", w.d.Config.Int("hz"))
+	w.add("configured_hz", w.d.Config.Int("hz"))
+	w.add("lru_clock", e.LRUClock())
+	w.add("executable", executable())
+	w.add("config_file", w.d.ConfigFile)
+	w.add("io_threads_active", 1)
+	w.add("listener0", fmt.Sprintf("name=tcp,bind=%s,port=%d", strings.Join(w.d.Config.Strings("bind"), ",bind="), w.d.Config.Int("port")))
+	w.add("covey_version", w.d.Version)
+	w.add("go_version", runtime.Version())
+}
+
+func executable() string {
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
+func infoClients(w *infoWriter) {
+	e := w.c.Engine()
+	var blocked, maxIn, maxOut, clients int
+	for _, s := range e.Clients.All() {
+		info := s.Info()
+		if info.Flags&(engine.FlagReplica|engine.FlagPrimary) == 0 {
+			clients++
+		}
+		if info.Flags&engine.FlagBlocked != 0 {
+			blocked++
+		}
+		maxIn, maxOut = max(maxIn, info.Query), max(maxOut, info.Output)
+	}
+	w.add("connected_clients", clients)
+	w.add("cluster_connections", 0)
+	w.add("maxclients", e.Settings.MaxClients.Load())
+	w.add("client_recent_max_input_buffer", maxIn)
+	w.add("client_recent_max_output_buffer", maxOut)
+	w.add("blocked_clients", blocked)
+	w.add("tracking_clients", 0)
+	w.add("clients_in_timeout_table", 0)
+	w.add("total_blocking_keys", 0)
+	w.add("total_blocking_keys_on_nokey", 0)
+}
+
+// human writes bytes as Redis does: 1.50M.
+func human(n int64) string {
+	units := []string{"B", "K", "M", "G", "T"}
+	f := float64(n)
+	i := 0
+	for f >= 1024 && i < len(units)-1 {
+		f /= 1024
+		i++
+	}
+	if i == 0 {
+		return strconv.FormatInt(n, 10) + "B"
+	}
+	return strconv.FormatFloat(f, 'f', 2, 64) + units[i]
+}
+
+func infoMemory(w *infoWriter) {
+	e := w.c.Engine()
+	var process ProcessMemory
+	if w.d.Memory != nil {
+		process = w.d.Memory()
+	}
+	data := e.UsedMemory()
+	used := data + process.GoHeap
+	peak := max(e.Stats.PeakMemory.Load()+process.GoHeap, used)
+	limit := e.Settings.MaxMemory().Load()
+	w.add("used_memory", used)
+	w.add("used_memory_human", human(used))
+	w.add("used_memory_rss", process.Resident)
+	w.add("used_memory_rss_human", human(process.Resident))
+	w.add("used_memory_peak", peak)
+	w.add("used_memory_peak_human", human(peak))
+	w.add("used_memory_peak_perc", fmt.Sprintf("%.2f%%", 100*float64(used)/float64(max(peak, 1))))
+	w.add("used_memory_overhead", process.GoHeap)
+	w.add("used_memory_startup", process.Startup)
+	w.add("used_memory_dataset", data)
+	w.add("used_memory_dataset_perc", fmt.Sprintf("%.2f%%", 100*float64(data)/float64(max(used, 1))))
+	w.add("allocator_allocated", data)
+	w.add("allocator_active", data)
+	w.add("allocator_resident", process.Resident)
+	w.add("total_system_memory", systemMemory())
+	w.add("total_system_memory_human", human(systemMemory()))
+	w.add("used_memory_lua", 0)
+	w.add("used_memory_vm_eval", 0)
+	w.add("used_memory_lua_human", "0B")
+	w.add("used_memory_scripts_eval", 0)
+	w.add("number_of_cached_scripts", 0)
+	w.add("number_of_functions", 0)
+	w.add("number_of_libraries", 0)
+	w.add("used_memory_vm_functions", 0)
+	w.add("used_memory_vm_total", 0)
+	w.add("used_memory_functions", 0)
+	w.add("used_memory_scripts", 0)
+	w.add("used_memory_scripts_human", "0B")
+	w.add("maxmemory", limit)
+	w.add("maxmemory_human", human(limit))
+	w.add("maxmemory_policy", w.d.Config.String("maxmemory-policy"))
+	w.add("allocator_frag_ratio", "1.00")
+	w.add("allocator_frag_bytes", 0)
+	w.add("allocator_rss_ratio", fmt.Sprintf("%.2f", float64(process.Resident)/float64(max(data, 1))))
+	w.add("allocator_rss_bytes", process.Resident-data)
+	w.add("rss_overhead_ratio", "1.00")
+	w.add("rss_overhead_bytes", 0)
+	w.add("mem_fragmentation_ratio", fmt.Sprintf("%.2f", float64(process.Resident)/float64(max(used, 1))))
+	w.add("mem_fragmentation_bytes", process.Resident-used)
+	w.add("mem_not_counted_for_evict", process.GoHeap)
+	w.add("mem_replication_backlog", 0)
+	w.add("mem_total_replication_buffers", 0)
+	w.add("mem_clients_slaves", 0)
+	w.add("mem_clients_normal", int64(e.Clients.Len())*sessionBytes)
+	w.add("mem_cluster_links", 0)
+	w.add("mem_aof_buffer", 0)
+	w.add("mem_allocator", "covey-arenas")
+	w.add("active_defrag_running", 0)
+	w.add("lazyfree_pending_objects", 0)
+	w.add("lazyfreed_objects", 0)
+}
+
+// systemMemory is the memory of the machine in bytes, 0 when it cannot be told.
+func systemMemory() int64 {
+	text, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	var kib int64
+	if _, err := fmt.Sscanf(string(text), "MemTotal: %d kB", &kib); err != nil {
+		return 0
+	}
+	return kib << 10
+}
+
+func infoPersistence(w *infoWriter) {
+	if w.d.Persistence != nil {
+		w.pairs(w.d.Persistence())
+	}
+}
+
+func infoReplication(w *infoWriter) {
+	if w.d.Replication != nil {
+		w.pairs(w.d.Replication())
+	}
+}
+
+func infoStats(w *infoWriter) {
+	e := w.c.Engine()
+	n, s, r := e.Totals(), &e.Stats, w.d.Sampler.rates()
+	w.add("total_connections_received", s.Connections.Load())
+	w.add("total_commands_processed", n.Commands.Load())
+	w.add("instantaneous_ops_per_sec", int64(r.ops))
+	w.add("total_net_input_bytes", n.NetIn.Load())
+	w.add("total_net_output_bytes", n.NetOut.Load())
+	w.add("total_net_repl_input_bytes", 0)
+	w.add("total_net_repl_output_bytes", e.ReplOut.Load())
+	w.add("instantaneous_input_kbps", fmt.Sprintf("%.2f", r.in/1024))
+	w.add("instantaneous_output_kbps", fmt.Sprintf("%.2f", r.out/1024))
+	w.add("instantaneous_input_repl_kbps", "0.00")
+	w.add("instantaneous_output_repl_kbps", "0.00")
+	w.add("rejected_connections", s.Rejected.Load())
+	w.add("sync_full", s.SyncFull.Load())
+	w.add("sync_partial_ok", s.SyncPartial.Load())
+	w.add("sync_partial_err", s.SyncPartErr.Load())
+	w.add("expired_keys", s.ExpiredKeys.Load())
+	w.add("expired_stale_perc", fmt.Sprintf("%.2f", float64(s.ExpiredStale.Load())/10))
+	w.add("expired_time_cap_reached_count", 0)
+	w.add("expire_cycle_cpu_milliseconds", 0)
+	w.add("evicted_keys", s.EvictedKeys.Load())
+	w.add("evicted_clients", 0)
+	w.add("total_eviction_exceeded_time", 0)
+	w.add("current_eviction_exceeded_time", 0)
+	w.add("keyspace_hits", n.Hits.Load())
+	w.add("keyspace_misses", n.Misses.Load())
+	w.add("pubsub_channels", 0)
+	w.add("pubsub_patterns", 0)
+	w.add("pubsubshard_channels", 0)
+	w.add("latest_fork_usec", 0)
+	w.add("total_forks", 0)
+	w.add("migrate_cached_sockets", 0)
+	w.add("slave_expires_tracked_keys", 0)
+	w.add("active_defrag_hits", 0)
+	w.add("active_defrag_misses", 0)
+	w.add("active_defrag_key_hits", 0)
+	w.add("active_defrag_key_misses", 0)
+	w.add("total_active_defrag_time", 0)
+	w.add("current_active_defrag_time", 0)
+	w.add("tracking_total_keys", 0)
+	w.add("tracking_total_items", 0)
+	w.add("tracking_total_prefixes", 0)
+	w.add("unexpected_error_replies", s.UnexpErrors.Load())
+	w.add("total_error_replies", totalErrors(e))
+	w.add("dump_payload_sanitizations", 0)
+	w.add("total_reads_processed", n.Reads.Load())
+	w.add("total_writes_processed", n.Writes.Load())
+	w.add("io_threaded_reads_processed", 0)
+	w.add("io_threaded_writes_processed", 0)
+	w.add("client_query_buffer_limit_disconnections", s.QueryLimit.Load())
+	w.add("client_output_buffer_limit_disconnections", s.OutputLimit.Load())
+	w.add("reply_buffer_shrinks", 0)
+	w.add("reply_buffer_expands", 0)
+}
+
+func totalErrors(e *engine.Engine) (n int64) {
+	for _, count := range e.Errors.Snapshot() {
+		n += count
+	}
+	return n
+}
+
+func infoCommandStats(w *infoWriter) {
+	calls := w.c.Engine().Calls()
+	for row := range w.c.Engine().Table().All() {
+		n := calls[row.ID]
+		if n.Calls == 0 && n.Rejected == 0 && n.Failed == 0 {
+			continue
+		}
+		usec := n.Nanos / 1000
+		w.add("cmdstat_"+row.Full, fmt.Sprintf("calls=%d,usec=%d,usec_per_call=%.2f,rejected_calls=%d,failed_calls=%d",
+			n.Calls, usec, float64(n.Nanos)/1000/float64(max(n.Calls, 1)), n.Rejected, n.Failed))
+	}
+}
+
+func infoErrorStats(w *infoWriter) {
+	counts := w.c.Engine().Errors.Snapshot()
+	codes := make([]string, 0, len(counts))
+	for code := range counts {
+		codes = append(codes, code)
+	}
+	sort.Strings(codes)
+	for _, code := range codes {
+		w.add("errorstat_"+code, fmt.Sprintf("count=%d", counts[code]))
+	}
+}
+
+func infoCluster(w *infoWriter) {
+	on := 0
+	if w.c.Engine().ClusterOn {
+		on = 1
+	}
+	w.add("cluster_enabled", on)
+}
+
+func infoKeyspace(w *infoWriter) {
+	e := w.c.Engine()
+	keys, expires := make([]int64, e.Databases()), make([]int64, e.Databases())
+	w.c.EachShard(func(s *engine.Shard) bool {
+		for db := range keys {
+			keys[db] += s.Part.Len(db)
+			expires[db] += s.Part.Expires(db)
+		}
+		return true
+	})
+	for db, n := range keys {
+		if n > 0 {
+			w.add("db"+strconv.Itoa(db), fmt.Sprintf("keys=%d,expires=%d,avg_ttl=0", n, expires[db]))
+		}
+	}
+}

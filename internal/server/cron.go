@@ -1,0 +1,71 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/covey-db/covey/internal/clock"
+	"github.com/covey-db/covey/internal/engine"
+)
+
+const (
+	cronPeriod   = 100 * time.Millisecond
+	expireBudget = 25 * time.Millisecond // of a period: a quarter, as Redis gives it
+	trashPerHold = 1000                  // records freed under one hold of a lock: about 100 µs
+)
+
+// cron does what the node does without being asked.
+func (s *Server) cron(ctx context.Context) error {
+	w := s.engine.NewWorker()
+	defer w.Drop()
+	tick := time.NewTicker(cronPeriod)
+	defer tick.Stop()
+	second := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case now := <-tick.C:
+			s.sampler.Tick(s.engine, now)
+			s.expire(w)
+			s.engine.FreeTrash(trashPerHold)
+			if now.Sub(second) >= time.Second {
+				second = now
+				s.engine.TickClock()
+				s.notePeak()
+				s.closeIdle()
+			}
+		}
+	}
+}
+
+// expire runs cycles while keys are due and there is time.
+func (s *Server) expire(w *engine.Worker) {
+	start := time.Now()
+	for more := true; more && time.Since(start) < expireBudget; {
+		_, more = s.engine.ExpireCycle(w)
+	}
+}
+
+func (s *Server) notePeak() {
+	peak := &s.engine.Stats.PeakMemory
+	if used := s.engine.UsedMemory(); used > peak.Load() {
+		peak.Store(used)
+	}
+}
+
+// closeIdle ends clients that have been silent for longer than timeout, but not those that wait, subscribe or replicate.
+func (s *Server) closeIdle() {
+	limit := s.engine.Settings.IdleTimeoutMs.Load()
+	if limit == 0 {
+		return
+	}
+	now := s.engine.Clock.Now()
+	const spared = engine.FlagBlocked | engine.FlagPubSub | engine.FlagReplica | engine.FlagPrimary
+	for _, c := range s.engine.Clients.All() {
+		info := c.Info()
+		if info.Flags&spared == 0 && now-info.Last > clock.Millis(limit) {
+			c.Kill()
+		}
+	}
+}

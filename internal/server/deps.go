@@ -1,0 +1,102 @@
+package server
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"github.com/covey-db/covey/internal/command"
+	"github.com/covey-db/covey/internal/replication"
+)
+
+// deps gives the command handlers what they need from outside of the engine.
+func (s *Server) deps() command.Deps {
+	d := command.Deps{
+		Config:        s.store,
+		ConfigFile:    s.confFile,
+		Version:       Version,
+		Shutdown:      s.shutdownCommand,
+		Sampler:       &s.sampler,
+		Replication:   s.repl.Info,
+		Persistence:   s.saver.Info,
+		Reload:        s.reload,
+		NewReplID:     replication.NewID,
+		LogWarning:    func(text string) { s.log.Warn(text) },
+		ReleaseMemory: debug.FreeOSMemory,
+		Memory:        s.processMemory,
+	}
+	if s.confFile != "" {
+		d.RewriteConfig = s.rewriteConfig
+	}
+	return d
+}
+
+// processMemory reads what the system and the Go runtime say of this process.
+func (s *Server) processMemory() command.ProcessMemory {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return command.ProcessMemory{Resident: residentBytes(), GoHeap: int64(m.HeapAlloc), GoSystem: int64(m.Sys)}
+}
+
+// residentBytes is the resident memory of this process, 0 where the system does not tell.
+func residentBytes() int64 {
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(text))
+	if len(fields) < 2 {
+		return 0
+	}
+	pages, err := strconv.ParseInt(fields[1], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return pages * int64(os.Getpagesize())
+}
+
+// rewriteConfig is CONFIG REWRITE: the new text is whole on disk before it takes the old one's place.
+func (s *Server) rewriteConfig() error {
+	old, err := os.ReadFile(s.confFile)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	text := s.store.Rewrite(string(old), nil)
+	f, err := os.CreateTemp(filepath.Dir(s.confFile), filepath.Base(s.confFile)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	if _, err := f.WriteString(text); err != nil {
+		return err
+	}
+	if err := errors.Join(f.Chmod(0o644), f.Sync()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), s.confFile)
+}
+
+// reload is DEBUG RELOAD.
+func (s *Server) reload(o command.ReloadOptions) error {
+	if o.Save {
+		s.saver.Stop()
+		if err := s.saver.Save(); err != nil {
+			return err
+		}
+	}
+	if o.Flush {
+		s.engine.LockAll()
+		for shard := range s.engine.Shards() {
+			s.engine.DetachAll(shard)
+		}
+		s.engine.UnlockAll()
+		s.engine.FreeTrash(trashPerHold)
+	}
+	_, err := s.saver.LoadInto(o.Merge)
+	return err
+}

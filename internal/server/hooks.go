@@ -1,0 +1,187 @@
+package server
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/covey-db/covey/internal/config"
+	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/persist"
+	"github.com/covey-db/covey/internal/replication"
+)
+
+// This file puts configuration in force: at the start once, and again whenever CONFIG SET changes a directive.
+
+// put is a directive (or several) with what its value does.
+type put struct {
+	names []string
+	apply func(config.Snapshot) error
+}
+
+// hook applies every directive that somebody must be told of. What is read at each use needs no hook.
+func (s *Server) hook() {
+	now := s.store.Snapshot()
+	for _, p := range s.puts() {
+		_ = p.apply(now) // the values were checked when they were read
+		s.store.HookAll(p.names, p.apply)
+	}
+	for _, name := range []string{"port", "bind"} {
+		s.store.Hook(name, func(config.Value) error { return s.relisten(int(s.store.Int("port"))) })
+	}
+}
+
+func (s *Server) puts() []put {
+	set, log := &s.engine.Settings, s.engine.Log
+	list := []put{
+		number("maxmemory", func(n int64) { set.MaxMemory().Store(n) }),
+		number("proto-max-bulk-len", func(n int64) { set.MaxBulk.Store(n) }),
+		number("client-query-buffer-limit", func(n int64) { set.MaxQueryBuffer.Store(n) }),
+		number("maxclients", func(n int64) { set.MaxClients.Store(n) }),
+		number("timeout", func(n int64) { set.IdleTimeoutMs.Store(n * 1000) }),
+		number("min-replicas-to-write", func(n int64) { set.MinReplicas.Store(n) }),
+		number("min-replicas-max-lag", func(n int64) { set.MinReplicasLag.Store(n) }),
+		number("maxmemory-samples", s.engine.Evictor.SetSamples),
+		number("repl-backlog-size", log.SetBacklogBytes),
+		toggle("lazyfree-lazy-expire", set.LazyExpire.Store),
+		toggle("lazyfree-lazy-user-del", set.LazyUserDel.Store),
+		toggle("lazyfree-lazy-user-flush", set.LazyUserFlush.Store),
+		toggle("replica-read-only", set.ReplicaReadOnly.Store),
+		toggle("replica-serve-stale-data", set.ServeStale.Store),
+		toggle("replica-ignore-maxmemory", set.IgnoreMaxMemory.Store),
+		toggle("cluster-require-full-coverage", set.FullCoverage.Store),
+		toggle("cluster-allow-reads-when-down", set.ReadsWhenDown.Store),
+		toggle("cluster-allow-pubsubshard-when-down", set.PubsubWhenDown.Store),
+		toggle("protected-mode", func(on bool) { set.ProtectedMode.Store(on && s.boundByDefault()) }),
+		{[]string{"requirepass"}, func(c config.Snapshot) error { set.SetPassword(c.String("requirepass")); return nil }},
+		{[]string{"enable-debug-command"}, func(c config.Snapshot) error {
+			set.DebugAllowed.Store(gateOf(c.String("enable-debug-command")))
+			return nil
+		}},
+		{[]string{"enable-module-command"}, func(c config.Snapshot) error {
+			set.ModuleAllowed.Store(gateOf(c.String("enable-module-command")))
+			return nil
+		}},
+		{[]string{"loglevel"}, func(c config.Snapshot) error { s.level.Set(logLevels[c.String("loglevel")]); return nil }},
+		{[]string{"stop-writes-on-bgsave-error", "save"}, func(c config.Snapshot) error {
+			if !c.Bool("stop-writes-on-bgsave-error") {
+				set.WritesRefused.Store(false)
+			}
+			return nil
+		}},
+		{[]string{"maxmemory-policy", "lfu-log-factor", "lfu-decay-time"}, s.putPolicy},
+		{[]string{"client-output-buffer-limit"}, s.putOutputLimits},
+	}
+	return append(list, put{clusterDirectives, func(config.Snapshot) error {
+		if s.bus != nil {
+			s.bus.SettingsChanged()
+		}
+		return nil
+	}})
+}
+
+// clusterDirectives are those that the bus reads again when they change.
+var clusterDirectives = []string{
+	"cluster-node-timeout", "cluster-announce-ip", "cluster-announce-port", "cluster-announce-bus-port", "cluster-announce-hostname",
+	"cluster-announce-human-nodename", "cluster-preferred-endpoint-type", "cluster-migration-barrier",
+	"cluster-allow-replica-migration", "cluster-replica-validity-factor", "cluster-replica-no-failover", "cluster-require-full-coverage",
+}
+
+func number(name string, store func(int64)) put {
+	return put{[]string{name}, func(c config.Snapshot) error { store(c.Int(name)); return nil }}
+}
+
+func toggle(name string, store func(bool)) put {
+	return put{[]string{name}, func(c config.Snapshot) error { store(c.Bool(name)); return nil }}
+}
+
+// gateOf turns no, local and yes into the numbers of engine.Settings.
+func gateOf(word string) int32 {
+	switch word {
+	case "yes":
+		return 2
+	case "local":
+		return 1
+	}
+	return 0
+}
+
+// boundByDefault says whether no bind address was chosen: only then does protected mode refuse strangers.
+func (s *Server) boundByDefault() bool {
+	for _, addr := range s.store.Strings("bind") {
+		if addr != "*" && addr != "-::*" && addr != "::*" {
+			return false
+		}
+	}
+	return true
+}
+
+var policies = map[string]engine.Policy{
+	"noeviction": engine.NoEviction, "allkeys-lru": engine.AllKeysLRU, "volatile-lru": engine.VolatileLRU,
+	"allkeys-lfu": engine.AllKeysLFU, "volatile-lfu": engine.VolatileLFU, "allkeys-random": engine.AllKeysRandom,
+	"volatile-random": engine.VolatileRandom, "volatile-ttl": engine.VolatileTTL,
+}
+
+func (s *Server) putPolicy(c config.Snapshot) error {
+	policy, ok := policies[c.String("maxmemory-policy")]
+	if !ok {
+		return fmt.Errorf("unknown policy %s", c.String("maxmemory-policy"))
+	}
+	s.engine.Evictor.SetPolicy(policy)
+	s.engine.Evictor.SetLFU(c.Int("lfu-log-factor"), c.Int("lfu-decay-time"))
+	s.engine.TickClock()
+	return nil
+}
+
+func (s *Server) putOutputLimits(c config.Snapshot) error {
+	for class, l := range c.Value("client-output-buffer-limit").BufferLimits() {
+		to := &s.engine.Settings.OutputLimits[class]
+		to.HardBytes.Store(l.HardBytes)
+		to.SoftBytes.Store(l.SoftBytes)
+		to.SoftSeconds.Store(l.SoftSeconds)
+	}
+	return nil
+}
+
+func (s *Server) persistSettings() persist.Settings {
+	c := s.store.Snapshot()
+	set := persist.Settings{
+		Dir: c.String("dir"), File: c.String("dbfilename"), Compress: c.Bool("rdbcompression"), Unsummed: !c.Bool("rdbchecksum"),
+		StopOnError: c.Bool("stop-writes-on-bgsave-error"),
+	}
+	for _, p := range c.Value("save").SavePoints() {
+		set.Points = append(set.Points, persist.SavePoint{After: time.Duration(p.Seconds) * time.Second, Changes: p.Changes})
+	}
+	return set
+}
+
+func (s *Server) replicationSettings() replication.Settings {
+	c := s.store.Snapshot()
+	port := int(c.Int("replica-announce-port"))
+	if port == 0 {
+		port = int(c.Int("port"))
+	}
+	return replication.Settings{
+		Timeout:      time.Duration(c.Int("repl-timeout")) * time.Second,
+		PingPeriod:   time.Duration(c.Int("repl-ping-replica-period")) * time.Second,
+		User:         c.String("masteruser"),
+		Password:     c.String("masterauth"),
+		ListenPort:   port,
+		AnnounceIP:   c.String("replica-announce-ip"),
+		Priority:     int(c.Int("replica-priority")),
+		MinReplicas:  int(c.Int("min-replicas-to-write")),
+		MinMaxLag:    time.Duration(c.Int("min-replicas-max-lag")) * time.Second,
+		Dir:          c.String("dir"),
+		Compress:     c.Bool("rdbcompression"),
+		Unsummed:     !c.Bool("rdbchecksum"),
+		ClusterOwned: s.engine.ClusterOn,
+	}
+}
+
+// roleChanged keeps the letter of the log lines true.
+func (s *Server) roleChanged() {
+	letter := 'M'
+	if s.engine.Role.IsReplica() {
+		letter = 'S'
+	}
+	s.role.Store(letter)
+}

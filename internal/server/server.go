@@ -1,0 +1,255 @@
+// Package server is the composition root: it makes a node out of the packages below it and wires them by hand. Nothing here
+// is global, so any number of nodes can live in one process.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"log/slog"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/covey-db/covey/internal/clock"
+	"github.com/covey-db/covey/internal/command"
+	"github.com/covey-db/covey/internal/config"
+	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/persist"
+	"github.com/covey-db/covey/internal/replication"
+	"github.com/covey-db/covey/internal/slot"
+	"github.com/covey-db/covey/internal/snapshot"
+	"github.com/covey-db/covey/internal/spec"
+	"github.com/covey-db/covey/internal/transport"
+)
+
+// Version is Covey's own version.
+const Version = "0.1.0"
+
+// Options are what a node needs from its process.
+type Options struct {
+	Config *config.Loaded
+	Output io.Writer // where log lines go when no logfile is set; nil is standard output
+}
+
+// Server is one node.
+type Server struct {
+	store  *config.Store
+	log    *slog.Logger
+	level  *slog.LevelVar
+	role   atomic.Int32 // letter of the log lines
+	engine *engine.Engine
+	taker  *snapshot.Taker
+	saver  *persist.Saver
+	repl   *replication.Manager
+	bus    clusterBus // nil outside cluster mode
+	loops  *transport.Loops
+	output *logFile
+
+	confFile string // path of the configuration file, "" for none
+
+	listeners listeners
+	sampler   command.Sampler
+	quit      chan shutdown
+	actors    sync.WaitGroup
+}
+
+// New makes a node from its configuration. Nothing listens yet.
+func New(opts Options) (*Server, error) {
+	s := &Server{store: config.NewStore(opts.Config), level: new(slog.LevelVar), quit: make(chan shutdown, 1), confFile: opts.Config.File}
+	s.role.Store('M')
+	s.output = &logFile{path: s.store.String("logfile")}
+	var out io.Writer = s.output
+	if opts.Output != nil {
+		out = opts.Output
+	}
+	s.level.Set(logLevels[s.store.String("loglevel")])
+	s.log = newLogger(out, s.store.String("log-format"), s.level, &s.role)
+	if err := s.build(opts.Config); err != nil {
+		return nil, err
+	}
+	s.hook()
+	return s, nil
+}
+
+// build makes the parts from the bottom up.
+func (s *Server) build(loaded *config.Loaded) error {
+	table, err := spec.Load()
+	if err != nil {
+		return err
+	}
+	table, err = renamed(table, loaded.Renames)
+	if err != nil {
+		return err
+	}
+	cluster := s.store.Bool("cluster-enabled")
+	databases := int(s.store.Int("databases"))
+	if cluster {
+		databases = 1
+	}
+	used := new(atomic.Int64)
+	s.engine = engine.New(engine.Options{
+		Table: table, Clock: clock.Real(), Seed: uint64(time.Now().UnixNano()), RunID: replication.NewID(),
+		HashSeed: maphash.MakeSeed(), Parts: newParts(databases, used), Used: used, Databases: databases, Cluster: cluster,
+	})
+	s.taker = snapshot.NewTaker(s.engine)
+	s.saver = persist.New(persist.Options{Engine: s.engine, Taker: s.taker, Settings: s.persistSettings, Log: s.log})
+	s.repl = replication.New(replication.Options{Engine: s.engine, Taker: s.taker, Settings: s.replicationSettings, Log: s.log, Changed: s.roleChanged})
+	handlers := []map[string]engine.Handler{s.repl.Handlers(), s.saver.Handlers(), command.Table(s.deps())}
+	if cluster {
+		if s.bus, err = s.newBus(); err != nil {
+			return err
+		}
+		handlers = append(handlers, s.bus.Handlers())
+	} else {
+		handlers = append(handlers, noClusterHandlers())
+	}
+	all := make(map[string]engine.Handler)
+	for _, family := range handlers {
+		for name, h := range family {
+			all[name] = h
+		}
+	}
+	s.engine.Register(all)
+	return nil
+}
+
+// renamed applies the rename-command lines.
+func renamed(table *spec.Table, lines []config.Line) (*spec.Table, error) {
+	for _, line := range lines {
+		next, err := table.Rename(line.Args[0], line.Args[1])
+		if err != nil {
+			return nil, line.Fail(renameReason(err))
+		}
+		table = next
+	}
+	return table, nil
+}
+
+func renameReason(err error) string {
+	if errors.Is(err, spec.ErrNameTaken) {
+		return "Target command name already exists"
+	}
+	return "No such command in rename-command"
+}
+
+// spareProcs is how many threads may run Go code beside the event loops, so that heartbeats and snapshots go on while all
+// loops are busy.
+const spareProcs = 2
+
+// maxLoops is the most event loops that "auto" makes.
+const maxLoops = 8
+
+// loopCount is io-threads, or one less than the cores.
+func (s *Server) loopCount() int {
+	if n := int(s.store.Int("io-threads")); n > 0 {
+		return n
+	}
+	return min(max(runtime.NumCPU()-1, 1), maxLoops)
+}
+
+// Run serves until ctx ends or SHUTDOWN is executed. It returns nil after a clean end.
+func (s *Server) Run(ctx context.Context) error {
+	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), s.loopCount()+spareProcs))
+	s.banner()
+	if err := s.listen(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer s.close(cancel)
+	s.log.Info("Server initialized")
+	loops, err := transport.NewLoops(s.engine, transport.Options{Loops: s.loopCount(), KeepAlive: time.Duration(s.store.Int("tcp-keepalive")) * time.Second,
+		Logf: func(format string, args ...any) { s.log.Warn(fmt.Sprintf(format, args...)) }})
+	if err != nil {
+		return err
+	}
+	s.loops = loops
+	if s.bus != nil {
+		if err := s.bus.Load(); err != nil {
+			return err
+		}
+	}
+	if err := s.load(); err != nil {
+		return err
+	}
+	s.start(ctx)
+	s.serve()
+	s.log.Info("Ready to accept connections tcp")
+	return s.await(ctx)
+}
+
+func (s *Server) banner() {
+	mode := "standalone"
+	if s.engine.ClusterOn {
+		mode = "cluster"
+	}
+	s.log.Warn("oO0OoO0OoO0Oo Covey is starting oO0OoO0OoO0Oo")
+	s.log.Warn(fmt.Sprintf("Covey version=%s, Redis version=%s, bits=64, pid=%d, just started", Version, command.RedisVersion, os.Getpid()))
+	s.log.Info(fmt.Sprintf("Running mode=%s, port=%d. PID: %d", mode, s.store.Int("port"), os.Getpid()))
+}
+
+// load reads the data file and continues the history that it tells of, so that replicas can go on where they stopped.
+func (s *Server) load() error {
+	follows := s.store.String("replicaof") != ""
+	var owned func(slot.ID) bool
+	loaded, err := s.saver.Load(owned, follows)
+	if err != nil {
+		return fmt.Errorf("Fatal error loading the DB: %w", err)
+	}
+	s.engine.Stats.Dirty.Store(0)
+	if loaded.Offset >= 0 && len(loaded.ReplID) == 40 {
+		s.engine.LockAll()
+		s.engine.Log.Adopt(loaded.ReplID, loaded.Offset, loaded.StreamDB)
+		if !follows && s.bus == nil {
+			s.engine.Log.Rename(replication.NewID())
+		}
+		s.engine.UnlockAll()
+	}
+	return nil
+}
+
+// start runs the actors. They end with ctx.
+func (s *Server) start(ctx context.Context) {
+	actors := []func(context.Context) error{s.cron, s.saver.Run, s.repl.Run}
+	if s.bus != nil {
+		actors = append(actors, s.bus.Run)
+	}
+	for _, run := range actors {
+		s.actors.Add(1)
+		go func() {
+			defer s.actors.Done()
+			if err := run(ctx); err != nil && ctx.Err() == nil {
+				s.log.Error("An actor ended", "reason", err)
+				s.requestShutdown(shutdown{err: err})
+			}
+		}()
+	}
+	if host, port, ok := s.store.Value("replicaof").Primary(); ok && s.bus == nil {
+		s.repl.Follow(joinHostPort(host, port))
+	}
+}
+
+// close ends everything in the order of dependence: no new clients, no clients, actors, disk.
+func (s *Server) close(cancel context.CancelFunc) {
+	s.listeners.close()
+	if s.loops != nil {
+		s.loops.Close()
+	}
+	cancel()
+	s.repl.Close()
+	s.saver.Stop()
+	if s.bus != nil {
+		s.bus.Close()
+	}
+	s.actors.Wait()
+	s.removeFiles()
+	s.log.Warn("Covey is now ready to exit, bye bye...")
+}
+
+// Engine gives tests and embedders access to the kernel.
+func (s *Server) Engine() *engine.Engine { return s.engine }

@@ -3,15 +3,37 @@ package main
 import (
 	"fmt"
 	"io"
+
+	"github.com/alecthomas/kong"
 )
 
-const usage = `Usage: covey <command> [arguments]
-
-  server   run a node; takes what redis-server takes
-`
+// tools are the commands of covey besides "server", which reads its arguments as redis-server does.
+type tools struct {
+	Server struct{}     `cmd:"" help:"Run a node; takes what redis-server takes: [redis.conf] [--directive value ...] [-]."`
+	Up     upCommand    `cmd:"" help:"Run a whole cluster on this machine."`
+	Check  checkCommand `cmd:"" help:"Check an RDB file."`
+}
 
 // runTools is every command but "server".
 func runTools(args []string, out, errs io.Writer) int {
-	fmt.Fprint(errs, usage)
-	return 2
+	var cli tools
+	code := -1
+	parser, err := kong.New(&cli, kong.Name("covey"), kong.Description("A Redis-Cluster-compatible in-memory data store."),
+		kong.Writers(out, errs), kong.Exit(func(n int) { code = n }), kong.BindTo(out, (*io.Writer)(nil)))
+	if err != nil {
+		fmt.Fprintln(errs, "covey:", err)
+		return 1
+	}
+	ctx, err := parser.Parse(args)
+	if code >= 0 {
+		return code // --help has been answered
+	}
+	if err == nil {
+		err = ctx.Run()
+	}
+	if err != nil {
+		fmt.Fprintln(errs, "covey:", err)
+		return 1
+	}
+	return 0
 }

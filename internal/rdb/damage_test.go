@@ -180,12 +180,10 @@ func TestEveryCutAndEveryChangedByte(t *testing.T) {
 			}
 		}
 		for n := headerBytes; n < len(file); n++ { // NB: another version may have no checksum
-			for _, x := range []byte{1, 0x80, 0xff} {
-				changed := bytes.Clone(file)
-				changed[n] ^= x
-				if err := decodeError(changed, newModel(n%2 == 0)); err == nil {
-					t.Fatalf("%s with byte %d changed was taken", name, n)
-				}
+			changed := bytes.Clone(file)
+			changed[n] ^= []byte{1, 0x80, 0xff}[n%3]
+			if err := decodeError(changed, newModel(n%2 == 0)); err == nil {
+				t.Fatalf("%s with byte %d changed was taken", name, n)
 			}
 		}
 	}

@@ -46,3 +46,12 @@ func defaultOf(d *Directive) Value {
 	invariant.That(err == nil, "bad default of "+d.Name)
 	return v
 }
+
+// rowOf is the row of a directive that code asks for by name.
+func rowOf(name string) int {
+	e, ok := table().find(name)
+	if !ok {
+		invariant.That(false, "no directive has the name "+name)
+	}
+	return e.at
+}

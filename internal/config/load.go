@@ -76,13 +76,13 @@ func Load(in Input) (*Loaded, error) {
 		}
 		text = content
 	}
-	fileLines := strings.Count(text, "\n") + 1
+	fileLines := countLines(text)
 	if fromStdin && in.Stdin != nil {
 		content, err := in.Stdin()
 		if err != nil {
 			return nil, &FileError{Path: "-", Err: err}
 		}
-		text += string(content)
+		text = endLine(text) + string(content)
 	}
 	if err := l.text(text+"\n"+options, l.out.File, fileLines, 0); err != nil {
 		return nil, err
@@ -91,6 +91,16 @@ func Load(in Input) (*Loaded, error) {
 		return nil, err
 	}
 	return l.out, nil
+}
+
+func countLines(text string) int { return strings.Count(endLine(text), "\n") }
+
+// endLine adds the end of the last line, if it is not there.
+func endLine(text string) string {
+	if text == "" || strings.HasSuffix(text, "\n") {
+		return text
+	}
+	return text + "\n"
 }
 
 // loader is the state of one Load.
@@ -146,12 +156,8 @@ func (l *loader) assign(row int, args []string, depth int) error {
 	if !d.multi() && len(args) != 1 {
 		return badArgumentCount
 	}
-	if d.multi() && len(args) == 1 && args[0] != "" {
-		words, ok := splitWords(args[0])
-		if !ok {
-			words = nil // as Redis: what cannot be split counts as no arguments
-		}
-		args = words
+	if d.multi() && len(args) == 1 || d.Kind == Save {
+		args = splitAll(args)
 	}
 	old := l.out.values[row]
 	v, err := d.parse(args, old)
@@ -168,6 +174,20 @@ func (l *loader) assign(row int, args []string, depth int) error {
 	}
 	l.set(row, v, depth)
 	return nil
+}
+
+// splitAll splits arguments at blanks, so that `save "900 1" "300 10"` is what it looks like. (Redis does this for one
+// argument only.) An argument whose quotes are wrong is left as it is.
+func splitAll(args []string) []string {
+	var list []string
+	for _, arg := range args {
+		words, ok := splitWords(arg)
+		if !ok || arg == "" {
+			words = []string{arg}
+		}
+		list = append(list, words...)
+	}
+	return list
 }
 
 func (l *loader) set(row int, v Value, depth int) {
@@ -263,7 +283,7 @@ func (l *loader) include(at Line, depth int) error {
 		if err != nil {
 			return err
 		}
-		if err := l.text(content, path, strings.Count(content, "\n")+1, depth); err != nil {
+		if err := l.text(content, path, countLines(content), depth); err != nil {
 			return err
 		}
 	}

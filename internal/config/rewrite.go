@@ -118,18 +118,37 @@ func (r *rewriter) put(name string, wanted []written, late bool) {
 		r.gone[slots[0]] = true
 		slots = slots[1:]
 	}
-	for _, w := range wanted {
-		switch {
-		case len(slots) > 0:
-			r.lines[slots[0]] = w.text
-			slots = slots[1:]
-		case w.must:
+	for _, w := range chosen(wanted, len(slots)) {
+		if len(slots) == 0 {
 			r.append(w.text)
+			continue
 		}
+		r.lines[slots[0]] = w.text
+		slots = slots[1:]
 	}
 	for _, i := range slots {
 		r.gone[i] = true
 	}
+}
+
+// chosen takes those lines that must be in the file, and others while the file has lines for them.
+func chosen(wanted []written, slots int) []written {
+	for _, w := range wanted {
+		if w.must {
+			slots--
+		}
+	}
+	var list []written
+	for _, w := range wanted {
+		if !w.must {
+			if slots <= 0 {
+				continue
+			}
+			slots--
+		}
+		list = append(list, w)
+	}
+	return list
 }
 
 func (r *rewriter) append(line string) {

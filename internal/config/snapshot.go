@@ -2,16 +2,12 @@
 
 package config
 
-import "github.com/covey-db/covey/internal/invariant"
-
 // Snapshot are all values at one moment. It does not change.
 type Snapshot struct{ values []Value } // by row of the table
 
 // Value is the value of a directive. The name, or alias, must be in the table.
 func (s Snapshot) Value(name string) Value {
-	e, ok := table().find(name)
-	invariant.That(ok, "no directive has the name "+name)
-	return s.values[e.at]
+	return s.values[rowOf(name)]
 }
 
 // Bool is the value of a yes/no directive.

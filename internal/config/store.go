@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-
-	"github.com/covey-db/covey/internal/invariant"
 )
 
 // Store holds the values in force. All its methods may be called by any goroutine, but hooks must not change the store.
@@ -59,12 +57,6 @@ func (s *Store) HookAll(names []string, apply func(Snapshot) error) {
 	for _, row := range h.rows {
 		s.mu.hooks[row] = append(s.mu.hooks[row], h)
 	}
-}
-
-func rowOf(name string) int {
-	e, ok := table().find(name)
-	invariant.That(ok, "no directive has the name "+name)
-	return e.at
 }
 
 // Snapshot returns all values as they are now.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/covey-db/covey/internal/checksum"
 	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/glob"
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/num"
 	"github.com/covey-db/covey/internal/resp"
@@ -212,7 +213,7 @@ func populateOne(c *engine.Ctx, name, value []byte) {
 	})
 }
 
-func cmdDebugStringMatch(c *engine.Ctx) { c.Bool01(matches(c.Args[2], c.Args[3])) }
+func cmdDebugStringMatch(c *engine.Ctx) { c.Bool01(glob.Match(c.Args[2], c.Args[3], false)) }
 
 // cmdDebugError replies the given text as an error, code and all.
 func cmdDebugError(c *engine.Ctx) {

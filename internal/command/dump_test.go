@@ -86,8 +86,8 @@ func TestRestoreTimes(t *testing.T) {
 		PEXPIRETIME e -> :9223372036854775807
 	`)
 	got := h.effects()
-	if len(got) != 7 || !strings.HasPrefix(got[1], "RESTORE a 1700000005000 ") || !strings.HasSuffix(got[1], " ABSTTL") ||
-		!strings.HasPrefix(got[2], "RESTORE b 1700000009000 ") || got[4] != "DEL c" {
+	if len(got) != 6 || !strings.HasPrefix(got[0], "RESTORE a 1700000005000 ") || !strings.HasSuffix(got[0], " ABSTTL") ||
+		!strings.HasPrefix(got[1], "RESTORE b 1700000009000 ") || got[3] != "DEL c" {
 		t.Fatalf("logged %q", got)
 	}
 	h.e.Evictor.SetPolicy(engine.AllKeysLFU)

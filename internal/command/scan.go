@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/glob"
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/slot"
 )
@@ -118,7 +119,7 @@ func (f *filter) setPattern(p []byte) {
 }
 
 func (f *filter) takes(rec keyspace.Rec) bool {
-	return (!f.typed || rec.Type() == f.kind) && (f.pattern == nil || matches(f.pattern, rec.Key()))
+	return (!f.typed || rec.Type() == f.kind) && (f.pattern == nil || glob.Match(f.pattern, rec.Key(), false))
 }
 
 // typeByName is the type of a name in any case.

@@ -64,8 +64,10 @@ func TestScanMeetsEveryKeyThatStays(t *testing.T) {
 	for _, count := range []string{"1", "10", "100", "5000"} {
 		extra := 0
 		seen := scanAll(h, func() {
-			for range 20 {
-				extra++
+			for range 4 {
+				if extra++; extra > 3000 { // what grows for ever is never walked to its end
+					return
+				}
 				h.args("SET", fmt.Sprintf("{%d}extra:%d", dice.IntN(9), extra), "v")
 				h.args("DEL", fmt.Sprintf("{%d}extra:%d", dice.IntN(9), dice.IntN(extra)))
 			}

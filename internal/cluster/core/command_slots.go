@@ -65,7 +65,11 @@ func (c *Core) cmdSlots(args [][]byte, words int, remove bool) string {
 			}
 		}
 	}
-	c.save(saveHeld)
+	if remove {
+		c.save(saveHeld)
+	} else {
+		c.save(saveSynced) // others will count on this claim
+	}
 	return ""
 }
 
@@ -191,6 +195,9 @@ func (c *Core) setSlotNode(s slot.ID, id []byte, keys KeyCounts) string {
 	if mine && n != c.me && c.me.owned == 0 && c.cfg.AllowReplicaMigration {
 		c.logNode(Info, "last slot given away: following the new owner", n)
 		c.follow(n)
+	}
+	if n == c.me {
+		c.save(saveSynced) // others will count on this claim
 	}
 	if n == c.me && c.importing[s] != nil {
 		c.bumpEpoch()

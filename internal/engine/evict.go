@@ -30,12 +30,10 @@ func (p Policy) volatile() bool {
 // Evictor keeps the data below maxmemory: it samples records of random shards and drops the one that is worth least.
 type Evictor struct {
 	e         *Engine
-	max       atomic.Int64 // bytes, 0 no limit
 	policy    atomic.Uint32
 	samples   atomic.Int64
 	logFactor atomic.Int64 // lfu-log-factor
 	decayMin  atomic.Int64 // lfu-decay-time, minutes
-	overhead  atomic.Pointer[func() int64]
 }
 
 func (ev *Evictor) init(e *Engine) {

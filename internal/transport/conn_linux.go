@@ -29,7 +29,6 @@ type conn struct {
 	away      bool // a deposed runner has it
 	unwatched bool // its descriptor was taken off the poll set
 	closed    bool
-	hungUp    bool // the peer closed while it was away
 	take      func(raw engine.Raw, unread []byte)
 	later     []func(*engine.Worker) // posted while it was away
 	softSince time.Time

@@ -66,11 +66,7 @@ func addrText(a net.Addr) string {
 	if !ok {
 		return ""
 	}
-	ip := t.IP.String()
-	if strings.HasPrefix(ip, "::ffff:") {
-		ip = ip[len("::ffff:"):]
-	}
-	return ip + ":" + strconv.Itoa(t.Port)
+	return strings.TrimPrefix(t.IP.String(), "::ffff:") + ":" + strconv.Itoa(t.Port)
 }
 
 // outputClass is the row of client-output-buffer-limit for a session: 0 normal, 1 replica, 2 pubsub.

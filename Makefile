@@ -1,0 +1,52 @@
+# make up    runs a cluster of 3 primaries and 3 replicas on 127.0.0.1:7000-7005
+# make test  passes the checks and the tests
+export CGO_ENABLED ?= 0
+export GOFLAGS ?=
+T ?= 20s
+SEEDS ?= 200
+BIN := bin/covey
+
+.PHONY: build up setup check test race fuzz bench sim soak clean
+
+build:
+	go build -trimpath -ldflags="-s -w" -o $(BIN) ./cmd/covey
+
+up: build
+	$(BIN) up
+
+setup:
+	@scripts/setup.sh
+
+check:
+	@test -z "$$(gofmt -l cmd internal tests)" || { echo "gofmt -w these:"; gofmt -l cmd internal tests; exit 1; }
+	go vet ./...
+	go mod tidy -diff
+	go run -modfile=tools/go.mod honnef.co/go/tools/cmd/staticcheck ./...
+
+test: setup build check
+	COVEY_BIN=$(CURDIR)/$(BIN) go test -tags invariants -timeout 14m ./internal/... ./cmd/...
+	COVEY_BIN=$(CURDIR)/$(BIN) go test -timeout 14m ./tests/...
+
+race: setup
+	CGO_ENABLED=1 go test -race -timeout 30m ./internal/...
+
+# Every fuzz target for T each.
+fuzz:
+	@for file in $$(grep -rl --include='*_test.go' '^func Fuzz' internal); do \
+		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' $$file); do \
+			echo "$$target in $$(dirname $$file)"; \
+			go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(T) ./$$(dirname $$file) || exit 1; \
+		done; done
+
+sim: build
+	$(BIN) sim --swarm $(SEEDS)
+
+bench: setup build
+	scripts/bench.sh
+
+# The long form of the integration tests: a million keys, ten kills in a row.
+soak: setup build
+	COVEY_BIN=$(CURDIR)/$(BIN) COVEY_KEYS=1000000 COVEY_ROUNDS=10 go test -timeout 60m -v ./tests/...
+
+clean:
+	rm -rf bin

@@ -1,0 +1,85 @@
+package transport
+
+import (
+	"errors"
+	"net"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func setListenOptions(c syscall.RawConn) error {
+	var opErr error
+	err := c.Control(func(fd uintptr) { opErr = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEADDR, 1) })
+	return errors.Join(err, opErr)
+}
+
+// setBacklog calls listen again with tcp-backlog: Go uses the system's maximum.
+func setBacklog(l *net.TCPListener, backlog int) error {
+	raw, err := l.SyscallConn()
+	if err != nil || backlog <= 0 {
+		return err
+	}
+	var opErr error
+	err = raw.Control(func(fd uintptr) { opErr = unix.Listen(int(fd), backlog) })
+	return errors.Join(err, opErr)
+}
+
+// acceptRetry is the wait after an accept that failed for want of descriptors.
+const acceptRetry = 10 * time.Millisecond
+
+// Serve accepts connections until the listener is closed and deals them to the loops in turn.
+func (g *Loops) Serve(l net.Listener) error {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			if errors.Is(err, net.ErrClosed) {
+				return nil
+			}
+			var ne *net.OpError
+			if errors.As(err, &ne) {
+				g.opts.Logf("Accepting client connection: %v", err)
+				time.Sleep(acceptRetry)
+				continue
+			}
+			return err
+		}
+		g.adopt(c)
+	}
+}
+
+// adopt moves an accepted connection from Go's poller to a loop of ours.
+func (g *Loops) adopt(c net.Conn) {
+	defer c.Close()
+	sc, ok := c.(syscall.Conn)
+	if !ok {
+		return
+	}
+	raw, err := sc.SyscallConn()
+	if err != nil {
+		return
+	}
+	if t, ok := c.(*net.TCPConn); ok {
+		_ = t.SetNoDelay(true)
+		if g.opts.KeepAlive > 0 {
+			_ = t.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: g.opts.KeepAlive, Interval: g.opts.KeepAlive / 3, Count: 3})
+		} else {
+			_ = t.SetKeepAlive(false)
+		}
+	}
+	fd := -1
+	if raw.Control(func(p uintptr) { fd, err = unix.FcntlInt(p, unix.F_DUPFD_CLOEXEC, 0) }) != nil || err != nil {
+		return
+	}
+	peer := peerOf(c.RemoteAddr(), c.LocalAddr(), fd)
+	if text := refusal(g.e, peer); text != "" {
+		_, _ = c.Write([]byte(text))
+		unix.Close(fd)
+		return
+	}
+	loop := g.loops[g.next.Add(1)%uint32(len(g.loops))]
+	if !loop.post(letter{loop: func(r *runner) { r.add(fd, peer) }}) {
+		unix.Close(fd)
+	}
+}

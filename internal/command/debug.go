@@ -174,13 +174,13 @@ func cmdDebugReload(c *engine.Ctx, reload func(ReloadOptions) error) {
 // cmdDebugPopulate makes keys that are not logged, so replicas do not get them.
 func cmdDebugPopulate(c *engine.Ctx) {
 	const positive = "ERR value is out of range, must be positive"
-	count, ok := numberWithin(c, 2, 0, math.MaxInt64, positive)
+	count, ok := c.IntBetween(2, 0, math.MaxInt64, positive)
 	if !ok {
 		return
 	}
 	size := int64(0)
 	if len(c.Args) == 5 {
-		if size, ok = numberWithin(c, 4, 0, c.Engine().Settings.MaxBulk.Load(), positive); !ok {
+		if size, ok = c.IntBetween(4, 0, c.Engine().Settings.MaxBulk.Load(), positive); !ok {
 			return
 		}
 	}

@@ -84,7 +84,11 @@ func cmdIncrByFloat(c *engine.Ctx) {
 	}
 	var digits [64]byte
 	text := sum.AppendHuman(digits[:0])
-	c.Part(0).SetString(c.DB(), c.Key(0), text, at)
+	if len(text) <= keyspace.EmbstrMax { // not as an integer even if it is one, as Redis has it
+		c.Part(0).PutInline(c.DB(), c.Key(0), keyspace.TypeString, keyspace.EncEmbstr, text, at)
+	} else {
+		c.Part(0).SetString(c.DB(), c.Key(0), text, at)
+	}
 	c.Changed(0)
 	c.Propagate(wordSet, c.Key(0).Bytes, text, wordKeepTTL)
 	c.Bulk(text)

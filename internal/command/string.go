@@ -138,10 +138,8 @@ var (
 
 // parseSetOptions reads the options; false when the error has been replied.
 func parseSetOptions(c *engine.Ctx) (o setOptions, ok bool) {
-	timed := false
+	var t timeOption
 	for i := 3; i < len(c.Args); i++ {
-		more := i+1 < len(c.Args)
-		unit, absolute, isTime := timeWord(c, i)
 		switch {
 		case c.ArgIs(i, "NX") && !o.xx:
 			o.nx = true
@@ -149,20 +147,43 @@ func parseSetOptions(c *engine.Ctx) (o setOptions, ok bool) {
 			o.xx = true
 		case c.ArgIs(i, "GET"):
 			o.get = true
-		case c.ArgIs(i, "KEEPTTL") && !timed:
+		case c.ArgIs(i, "KEEPTTL") && t.arg == 0:
 			o.keepTTL = true
-		case isTime && !timed && !o.keepTTL && more:
-			timed = true
+		case !o.keepTTL && t.take(c, i):
 			i++
-			if o.expireAt, ok = expireTime(c, i, unit, absolute); !ok {
-				return o, false
-			}
 		default:
 			c.Err(engine.ErrSyntax)
 			return o, false
 		}
 	}
-	return o, true
+	o.expireAt, ok = t.expireAt(c)
+	return o, ok
+}
+
+// timeOption is an expiry among the options of a command. It may be given again, but not in another unit. What it says is
+// read when the words have turned out to be right.
+type timeOption struct {
+	arg      int // position of the time, 0: not given
+	unit     int64
+	absolute bool
+}
+
+// take accepts argument i and the one behind it as the option.
+func (t *timeOption) take(c *engine.Ctx, i int) bool {
+	unit, absolute, ok := timeWord(c, i)
+	if !ok || i+1 >= len(c.Args) || t.arg != 0 && (unit != t.unit || absolute != t.absolute) {
+		return false
+	}
+	*t = timeOption{i + 1, unit, absolute}
+	return true
+}
+
+// expireAt is the time in milliseconds, 0 when none is given; false when an error has been replied.
+func (t *timeOption) expireAt(c *engine.Ctx) (at int64, ok bool) {
+	if t.arg == 0 {
+		return 0, true
+	}
+	return expireTime(c, t.arg, t.unit, t.absolute)
 }
 
 // timeWord says whether argument i is EX, PX, EXAT or PXAT: milliseconds per unit, and whether it counts from 1970.
@@ -242,7 +263,7 @@ func cmdGetDel(c *engine.Ctx) {
 }
 
 func cmdGetEx(c *engine.Ctx) {
-	persist, at, ok := parseGetEx(c)
+	persist, t, ok := parseGetEx(c)
 	if !ok {
 		return
 	}
@@ -252,6 +273,10 @@ func cmdGetEx(c *engine.Ctx) {
 	}
 	if !exists {
 		c.Null()
+		return
+	}
+	at, ok := t.expireAt(c)
+	if !ok {
 		return
 	}
 	c.Bulk(c.StringBytes(rec))
@@ -272,23 +297,19 @@ func cmdGetEx(c *engine.Ctx) {
 	}
 }
 
-func parseGetEx(c *engine.Ctx) (persist bool, at int64, ok bool) {
+func parseGetEx(c *engine.Ctx) (persist bool, t timeOption, ok bool) {
 	for i := 2; i < len(c.Args); i++ {
-		unit, absolute, isTime := timeWord(c, i)
 		switch {
-		case c.ArgIs(i, "PERSIST") && at == 0:
+		case c.ArgIs(i, "PERSIST") && t.arg == 0:
 			persist = true
-		case isTime && !persist && at == 0 && i+1 < len(c.Args):
+		case !persist && t.take(c, i):
 			i++
-			if at, ok = expireTime(c, i, unit, absolute); !ok {
-				return false, 0, false
-			}
 		default:
 			c.Err(engine.ErrSyntax)
-			return false, 0, false
+			return false, t, false
 		}
 	}
-	return persist, at, true
+	return persist, t, true
 }
 
 func cmdMGet(c *engine.Ctx) {

@@ -42,7 +42,7 @@ sim: build
 	$(BIN) sim --swarm $(SEEDS)
 
 bench: setup build
-	scripts/bench.sh
+	go run ./tests/bench
 
 # The long form of the integration tests: a million keys, ten kills in a row.
 soak: setup build

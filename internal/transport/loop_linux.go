@@ -91,12 +91,7 @@ func (l *loop) start() {
 // turn serves everything that is ready once; false when the runner has lost the loop or the loop ends.
 func (r *runner) turn() bool {
 	l := r.l
-	n := pollNow(l.epfd, r.events)
-	if n == 0 && len(l.again) == 0 {
-		l.group.dog.sleeps()
-		n = pollWait(l.epfd, r.events)
-		l.group.dog.wakes()
-	}
+	n := r.wait()
 	for i := range n {
 		ev := &r.events[i]
 		if int(ev.Fd) == l.wakefd {
@@ -115,6 +110,25 @@ func (r *runner) turn() bool {
 		}
 	}
 	return r.serveAgain() && !l.closing
+}
+
+// briefWaits is how many empty brief waits of a millisecond a runner makes before it goes to sleep.
+const briefWaits = 3
+
+// wait returns the number of events that are ready; without any it waits, unless connections have input left.
+func (r *runner) wait() int {
+	l := r.l
+	if len(l.again) > 0 {
+		return pollBriefly(l.epfd, r.events, 0)
+	}
+	for range briefWaits {
+		if n := pollBriefly(l.epfd, r.events, 1); n > 0 {
+			return n
+		}
+	}
+	l.group.dog.sleeps()
+	defer l.group.dog.wakes()
+	return pollWait(l.epfd, r.events)
 }
 
 // quiet stops events of a descriptor whose connection is busy elsewhere; returning adds it again.

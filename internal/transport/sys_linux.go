@@ -19,10 +19,12 @@ func rawWrite(fd int, b []byte) (int, syscall.Errno) {
 	return int(n), errno
 }
 
-// pollNow returns the events that are ready, without waiting.
-func pollNow(epfd int, events []unix.EpollEvent) int {
+// pollBriefly waits for events for at most the given milliseconds without telling the scheduler. Telling it would cost more
+// than the wait: the scheduler would hand this thread's processor to another thread, which finds nothing to do. A stop of
+// the world does not have to wait: the signal that it sends ends the call.
+func pollBriefly(epfd int, events []unix.EpollEvent, millis uintptr) int {
 	n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(epfd), uintptr(unsafe.Pointer(unsafe.SliceData(events))),
-		uintptr(len(events)), 0, 0, 0)
+		uintptr(len(events)), millis, 0, 0)
 	if errno != 0 {
 		return 0
 	}

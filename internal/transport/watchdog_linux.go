@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// A command that runs long must not hold the loop it arrived on. The watchdog looks at every loop once a millisecond; when
+// A command that runs long must not hold the loop it arrived on. The watchdog looks at every loop once a period; when
 // it meets the same batch twice it takes the loop from its runner, marks the connection as away and starts another runner.
 // The old one finishes its command with its own buffers and posts the result. Short commands pay two atomic operations a
 // batch. While all loops sleep, the watchdog sleeps too.
 
 // watchPeriod is how long a batch may hold its loop; a deposed batch has run between one and two periods.
-const watchPeriod = time.Millisecond
+const watchPeriod = 2 * time.Millisecond
 
 // idleTicks is how many quiet periods the watchdog waits before it sleeps: waking it costs about 5 µs.
 const idleTicks = 20

@@ -1,0 +1,187 @@
+// Command bench measures covey beside redis-server in one run on this machine and prints ratios: CPU a request, throughput,
+// resident bytes a key, and what a slow command does to others. Absolute figures of a shared machine say little; the pairs
+// are taken in turn, so that a drift of the machine's speed meets both.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func main() {
+	quick := flag.Bool("quick", false, "a tenth of the requests")
+	rounds := flag.Int("rounds", 3, "pairs of runs for each figure; the median ratio is printed")
+	covey := flag.String("covey", "bin/covey", "the binary to measure")
+	only := flag.String("only", "", "throughput, memory or stall; empty for all")
+	flag.Parse()
+	if err := run(*covey, *rounds, *quick, *only); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(binary string, rounds int, quick bool, only string) error {
+	dir, err := os.MkdirTemp("", "covey-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	ours, err := start("covey", dir, binary, "server")
+	if err != nil {
+		return err
+	}
+	defer ours.stop()
+	theirs, err := start("redis", dir, "redis-server")
+	if err != nil {
+		return err
+	}
+	defer theirs.stop()
+	scale := 1
+	if quick {
+		scale = 10
+	}
+	steps := []struct {
+		name string
+		do   func() error
+	}{
+		{"throughput", func() error { return throughput(ours, theirs, rounds, scale) }},
+		{"memory", func() error { return memory(ours, theirs, scale) }},
+		{"stall", func() error { return stall(ours, theirs, scale) }},
+	}
+	for _, s := range steps {
+		if only == "" || only == s.name {
+			if err := s.do(); err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// node is a server under measurement.
+type node struct {
+	name string
+	port int
+	cmd  *exec.Cmd
+	dir  string
+}
+
+// startWait bounds how long a server may take to answer.
+const startWait = 10 * time.Second
+
+func start(name, dir string, words ...string) (*node, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	home := filepath.Join(dir, name)
+	if err := os.Mkdir(home, 0o755); err != nil {
+		return nil, err
+	}
+	args := append(words[1:], "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", home, "--save", "", "--logfile", filepath.Join(home, "log"))
+	n := &node{name: name, port: port, cmd: exec.Command(words[0], args...), dir: home}
+	if err := n.cmd.Start(); err != nil {
+		return nil, err
+	}
+	for deadline := time.Now().Add(startWait); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if c, err := net.Dial("tcp", n.addr()); err == nil {
+			c.Close()
+			return n, nil
+		}
+	}
+	return nil, fmt.Errorf("%s did not start", name)
+}
+
+func (n *node) addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(n.port)) }
+
+func (n *node) stop() {
+	_ = n.cmd.Process.Kill()
+	_ = n.cmd.Wait()
+}
+
+// clockTicks is the unit of CPU times in /proc: a hundredth of a second on Linux.
+const clockTicks = 100
+
+// cpu is the CPU time used so far.
+func (n *node) cpu() time.Duration {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", n.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+2:]))
+	user, _ := strconv.ParseInt(fields[11], 10, 64)
+	system, _ := strconv.ParseInt(fields[12], 10, 64)
+	return time.Duration(user+system) * time.Second / clockTicks
+}
+
+// resident is the resident memory in bytes.
+func (n *node) resident() int64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", n.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	pages, _ := strconv.ParseInt(strings.Fields(string(text))[1], 10, 64)
+	return pages * int64(os.Getpagesize())
+}
+
+// sample is one run of redis-benchmark.
+type sample struct {
+	perSecond float64
+	cpuMicros float64 // of the server, a request
+}
+
+func (n *node) benchmark(test string, requests, pipeline int) (sample, error) {
+	before := n.cpu()
+	out, err := exec.Command("redis-benchmark", "-p", strconv.Itoa(n.port), "-t", test, "-n", strconv.Itoa(requests),
+		"-P", strconv.Itoa(pipeline), "-c", "50", "-r", "100000", "-d", "32", "--csv").Output()
+	if err != nil {
+		return sample{}, err
+	}
+	used := n.cpu() - before
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	fields := strings.Split(lines[len(lines)-1], ",")
+	rate, err := strconv.ParseFloat(strings.Trim(fields[1], `"`), 64)
+	return sample{rate, float64(used.Microseconds()) / float64(requests)}, err
+}
+
+func median(list []float64) float64 {
+	sort.Float64s(list)
+	return list[len(list)/2]
+}
+
+// throughput compares GET and SET at three depths of pipeline.
+func throughput(ours, theirs *node, rounds, scale int) error {
+	fmt.Printf("%-5s %-9s %14s %14s %7s   %10s %10s %7s\n", "test", "pipeline", "covey req/s", "redis req/s", "ratio", "covey µs", "redis µs", "ratio")
+	for _, depth := range []struct{ pipeline, requests int }{{1, 300_000}, {16, 3_000_000}, {100, 6_000_000}} {
+		for _, test := range []string{"set", "get"} {
+			var rates, costs [2][]float64
+			var rateRatios, costRatios []float64
+			for range rounds {
+				var pair [2]sample
+				for i, n := range []*node{ours, theirs} {
+					s, err := n.benchmark(test, depth.requests/scale, depth.pipeline)
+					if err != nil {
+						return err
+					}
+					pair[i] = s
+					rates[i], costs[i] = append(rates[i], s.perSecond), append(costs[i], s.cpuMicros)
+				}
+				rateRatios = append(rateRatios, pair[0].perSecond/pair[1].perSecond)
+				costRatios = append(costRatios, pair[0].cpuMicros/pair[1].cpuMicros)
+			}
+			fmt.Printf("%-5s %-9d %14.0f %14.0f %7.2f   %10.2f %10.2f %7.2f\n", test, depth.pipeline, median(rates[0]), median(rates[1]),
+				median(rateRatios), median(costs[0]), median(costs[1]), median(costRatios))
+		}
+	}
+	return nil
+}

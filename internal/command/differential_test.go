@@ -217,7 +217,7 @@ func TestSameAsRedis(t *testing.T) {
 				continue
 			}
 			dump := w.compare(rt, "DUMP", args[1])
-			w.compare(rt, append([]string{"RESTORE", d.key(), strconv.Itoa(1000000*d.step), dump.Text}, d.words("REPLACE")...)...)
+			w.compare(rt, append([]string{"RESTORE", d.key(), strconv.Itoa(1000000 * d.step), dump.Text}, d.words("REPLACE")...)...)
 		}
 		w.compare(rt, "DISCARD")
 		w.compare(rt, "DEBUG", "DIGEST")
@@ -259,7 +259,7 @@ func TestErrorsAreThoseOfRedis(t *testing.T) {
 		"COPY k x DB 2147483648", "COPY k x DB -9223372036854775809", "COPY k x DB", "COPY k x Y", "COPY k k DB 0",
 		"MOVE k 2147483648", "MOVE k 0", "MOVE k k", "SWAPDB 2147483648 1", "SWAPDB 1 y", "SWAPDB 99 1",
 		"EXPIRE k 1 NX XX", "EXPIRE k 1 GT LT", "EXPIRE k 1 HA", "EXPIRE k 9223372036854775807", "EXPIRE k", "PEXPIRE k 9223372036854775807",
-		"SCAN", "SCAN x", "SCAN 0 COUNT 0", "SCAN 0 COUNT x", "SCAN 0 TYPE", "SCAN 18446744073709551616", "SCAN -5", "SCAN \"\"",
+		"SCAN", "SCAN x", "SCAN 0 COUNT 0", "SCAN 0 COUNT x", "SCAN 0 TYPE", "SCAN 18446744073709551616", "SCAN \"\"",
 		"SCAN \"\\t5\"", "SCAN -18446744073709551616", "SCAN 0 TYPE nosuch", "SCAN 0 MATCH k COUNT 9223372036854775807",
 		"FLUSHALL X", "FLUSHDB ASYNC ASYNC", "OBJECT FREQ k", "OBJECT ENCODING", "OBJECT IDLETIME no", "OBJECT REFCOUNT k k",
 		"RESTORE k 0 x", "RESTORE n -1 x", "RESTORE n x y", "RESTORE n 0 \"\"", "RESTORE n 0 x NOSUCH", "RESTORE n 0 x IDLETIME -1",

@@ -124,7 +124,7 @@ func TestLazyExpireIsLoggedAsUnlink(t *testing.T) {
 // A replica applies what its primary sends as it is, also a time that is over.
 func TestPrimaryLinkKeepsPastExpiry(t *testing.T) {
 	h := newHarness(t)
-	link := &testClient{t: t, h: h, posted: h.posted}
+	link := &testClient{t: t, h: h, w: h.w, posted: h.posted}
 	link.s = h.e.NewPrimaryLink(link, h.s.Peer)
 	defer link.s.Close()
 	link.send("SET", "k", "v")

@@ -119,12 +119,18 @@ func (h *harness) serveAllSlots() {
 	h.e.Routes.SetHealth(engine.HealthOK)
 }
 
-// effects returns what was logged since the last call, one command a line.
-func (h *harness) effects() []string {
+// stream returns the bytes that were logged since the last look.
+func (h *harness) stream() []byte {
 	var stream []byte
 	for b := h.log.Next(); b != nil; b = h.log.Next() {
 		stream = append(stream, b...)
 	}
+	return stream
+}
+
+// effects returns what was logged since the last look, one command a line.
+func (h *harness) effects() []string {
+	stream := h.stream()
 	var list []string
 	var parser resp.Parser
 	var cmd resp.Command
@@ -151,8 +157,15 @@ func (h *harness) wantEffects(want ...string) {
 // client connects one more client.
 func (h *harness) client() *testClient { return h.newClient(h.t) }
 
+// parallelClient connects a client that may run beside others, on a goroutine of its own.
+func (h *harness) parallelClient() *testClient {
+	c := h.newClient(h.t)
+	c.w = h.e.NewWorker()
+	return c
+}
+
 func (h *harness) newClient(t testing.TB) *testClient {
-	c := &testClient{t: t, h: h, posted: make(chan func(*engine.Worker), 64)}
+	c := &testClient{t: t, h: h, w: h.w, posted: make(chan func(*engine.Worker), 64)}
 	c.s = h.e.NewSession(c, engine.Peer{Remote: "127.0.0.1:5000", Local: "127.0.0.1:6379", Loopback: true})
 	t.Cleanup(c.s.Close)
 	return c
@@ -162,6 +175,7 @@ func (h *harness) newClient(t testing.TB) *testClient {
 type testClient struct {
 	t      testing.TB
 	h      *harness
+	w      *engine.Worker
 	s      *engine.Session
 	in     []byte       // input that Process has left
 	out    bytes.Buffer // replies that were not read
@@ -187,7 +201,7 @@ func (c *testClient) Buffered() (query, output int) { return len(c.in), c.out.Le
 // run lets the session work on its input.
 func (c *testClient) run() {
 	for c.s.Open() && len(c.in) > 0 {
-		used := c.s.Process(c.h.w, c.in)
+		used := c.s.Process(c.w, c.in)
 		c.in = c.in[used:]
 		c.collect()
 		if !c.s.More() {
@@ -197,10 +211,10 @@ func (c *testClient) run() {
 }
 
 func (c *testClient) collect() {
-	for _, piece := range c.h.w.Out.Pieces(nil) {
+	for _, piece := range c.w.Out.Pieces(nil) {
 		c.out.Write(piece)
 	}
-	c.h.w.Out.Reset()
+	c.w.Out.Reset()
 }
 
 // send gives the session a command and does not read the reply.
@@ -221,7 +235,7 @@ func (c *testClient) read() reply.Value {
 	for c.out.Len() == 0 {
 		select {
 		case fn := <-c.posted:
-			fn(c.h.w)
+			fn(c.w)
 			c.collect()
 			c.run()
 		case <-deadline.C:

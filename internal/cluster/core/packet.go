@@ -74,13 +74,15 @@ func (c *Core) senderOf(l *link, p *wire.Packet) *node {
 	return n
 }
 
-// learnHeader takes from a member's packet what is true of every type: its epochs and its replication offset.
+// learnHeader takes from a member's packet its epochs and its replication offset. The configuration epoch counts only
+// together with the slots it ranks: in a heartbeat, whose slots are merged, and of a primary, because a replica repeats
+// the epoch of its primary. Otherwise an old owner of slots would be believed under an epoch it never held them in.
 func (c *Core) learnHeader(sender *node, p *wire.Packet) {
 	if p.MsgFlags&wire.MsgExtData != 0 {
 		sender.extensions = true
 	}
 	c.currentEpoch = max(c.currentEpoch, p.CurrentEpoch)
-	if p.ConfigEpoch > sender.configEpoch {
+	if p.Type.IsHeartbeat() && p.Primary.IsZero() && p.ConfigEpoch > sender.configEpoch {
 		sender.configEpoch = p.ConfigEpoch
 		c.save(saveSoonSync)
 	}

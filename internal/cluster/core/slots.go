@@ -136,14 +136,28 @@ func (c *Core) mayTake(s slot.ID, owner *node, epoch wire.Epoch) bool {
 func (c *Core) afterLoss(owner, leader *node, taken int, claimed, lost *slot.Set) {
 	switch {
 	case leader.owned == 0 && (c.cfg.AllowReplicaMigration || claimed.Len() == taken):
-		c.logNode(Info, "last slot lost: following the new owner", owner)
-		c.follow(owner)
+		heir := c.heir(owner)
+		c.logNode(Info, "last slot lost: following the new owner", heir)
+		c.follow(heir)
 	case leader == c.me:
 		for w := range lost {
 			c.out.purge[w] |= lost[w]
 		}
 		c.save(saveNow)
 	}
+}
+
+// heir is whom to follow when the last slot went to owner: whoever serves slots in this node's own shard, whose data it
+// has, and only then owner. Slots of one node may go to several, and news of them come in any order.
+func (c *Core) heir(owner *node) *node {
+	heir := owner
+	for _, n := range c.nodes {
+		if n != c.me && n.isPrimary() && n.owned > 0 && n.shard == c.me.shard && !n.hasFailed() &&
+			(heir.shard != n.shard || n.configEpoch > heir.configEpoch) {
+			heir = n
+		}
+	}
+	return heir
 }
 
 // chainMax bounds how many primaries up a chain of replicas is followed.

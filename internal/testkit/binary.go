@@ -78,7 +78,7 @@ var buildCovey = sync.OnceValues(func() (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := os.Stat(filepath.Join(root, "cmd", "covey")); err != nil {
+	if _, err := os.Stat(filepath.Join(root, "cmd", "covey", "main.go")); err != nil {
 		return "", err
 	}
 	return goBuild(root)

@@ -81,10 +81,16 @@ func NewServer(t testing.TB, o Options) *Server {
 		s.WriteFile(t, name, content)
 	}
 	if !o.NoConf {
-		s.WriteFile(t, confName, strings.Join(s.confLines(), "\n")+"\n")
+		s.WriteConf(t)
 	}
 	t.Cleanup(func() { s.finish(t) })
 	return s
+}
+
+// WriteConf writes the configuration file anew, for a test that has changed Conf before a restart.
+func (s *Server) WriteConf(t testing.TB) {
+	t.Helper()
+	s.WriteFile(t, confName, strings.Join(s.confLines(), "\n")+"\n")
 }
 
 func (s *Server) confLines() []string {
@@ -240,8 +246,12 @@ func (s *Server) OK(t testing.TB, args ...string) reply.Value {
 // Want sends one command whose reply fits the pattern, on a connection of its own.
 func (s *Server) Want(t testing.TB, pattern string, args ...string) reply.Value {
 	t.Helper()
+	p, err := reply.Parse(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
 	v := s.Do(t, args...)
-	if p := reply.MustParse(pattern); !p.Matches(v) {
+	if !p.Matches(v) {
 		t.Fatalf("%s: %.200q: got %v, want %s", s, args, v, pattern)
 	}
 	return v

@@ -240,7 +240,7 @@ func (p *patternParser) items(kind Kind, open string) (test, error) {
 			atLeast = true
 			continue
 		}
-		one, err := p.primary()
+		one, err := p.alternatives()
 		if err != nil {
 			return nil, err
 		}
@@ -297,7 +297,7 @@ func (p *patternParser) pairs() (test, error) {
 		if !p.take("=") {
 			return nil, errors.New("= is missing in a map")
 		}
-		value, err := p.primary()
+		value, err := p.alternatives()
 		if err != nil {
 			return nil, err
 		}

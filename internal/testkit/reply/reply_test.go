@@ -64,6 +64,7 @@ func TestPatterns(t *testing.T) {
 		{"nil", "*-1\r\n", "no"},
 		{"nil | nil*", "*-1\r\n", "yes"},
 		{`[+OK :0 "x" []]`, "*4\r\n+OK\r\n:0\r\n$1\r\nx\r\n*0\r\n", "yes"},
+		{`["a" | nil :1]`, "*2\r\n$-1\r\n:1\r\n", "yes"},
 		{`[:1 ...]`, "*2\r\n:1\r\n:2\r\n", "yes"},
 		{`[:1]`, "*2\r\n:1\r\n:2\r\n", "no"},
 		{`[:2 :1] (any order)`, "*2\r\n:1\r\n:2\r\n", "yes"},

@@ -1,0 +1,139 @@
+package tests
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/covey-db/covey/internal/testkit"
+)
+
+const refuseWithin = 10 * time.Second // until a server that cannot start has said so
+
+func TestCase_e172_ConfigFromStandardInput(t *testing.T) {
+	own(t, "e172", func(t testing.TB) {
+		port := testkit.FreePort(t)
+		s := testkit.Start(t, testkit.Options{
+			NoConf: true, Port: port, Stdin: "maxmemory-samples 9\n",
+			Args: []string{"-", "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--maxmemory", "5mb", "--save", ""},
+		})
+		s.Want(t, `["maxmemory-samples" "9"]`, "CONFIG", "GET", "maxmemory-samples")
+		s.Want(t, `["maxmemory" "5242880"]`, "CONFIG", "GET", "maxmemory")
+	})
+}
+
+func TestCase_e173_ArgumentsWithoutFile(t *testing.T) {
+	own(t, "e173", func(t testing.TB) {
+		port := testkit.FreePort(t)
+		s := testkit.Start(t, testkit.Options{NoConf: true, Port: port, Args: []string{
+			"--port", strconv.Itoa(port), "--bind", "127.0.0.1",
+			"--save", "100 1", "200 2", "--appendonly", "no", "--maxmemory-policy", "allkeys-lru",
+		}})
+		s.Want(t, `["save" "100 1 200 2"]`, "CONFIG", "GET", "save")
+		s.Want(t, `["appendonly" "no"]`, "CONFIG", "GET", "appendonly")
+		s.Want(t, `["maxmemory-policy" "allkeys-lru"]`, "CONFIG", "GET", "maxmemory-policy")
+		must(t, saveNothing(s))
+	})
+}
+
+// saveNothing keeps the end of the test from leaving a dump behind.
+func saveNothing(s *testkit.Server) error {
+	_, err := s.Try("CONFIG", "SET", "save", "")
+	return err
+}
+
+// refuses starts a server that must end by itself: with a status that is not 0, without a stack trace, and with the text
+// in its message.
+func refuses(t testing.TB, o testkit.Options, texts ...string) {
+	t.Helper()
+	s := testkit.Launch(t, o)
+	if status := s.AwaitExit(t, refuseWithin); status == 0 || status == 2 && strings.Contains(s.Log(), "goroutine ") || status < 0 {
+		t.Errorf("exit status %d:\n%s", status, s.LogTail())
+	}
+	checkNoTrace(t, s)
+	for _, text := range texts {
+		if !strings.Contains(strings.ToLower(s.Log()), strings.ToLower(text)) {
+			t.Errorf("the message does not name %q:\n%s", text, s.LogTail())
+		}
+	}
+}
+
+// checkNoTrace looks for the marks that a panic or a crash leaves.
+func checkNoTrace(t testing.TB, s *testkit.Server) {
+	t.Helper()
+	for _, mark := range []string{"panic:", "goroutine ", "STACK TRACE", "BUG REPORT"} {
+		if strings.Contains(s.Log(), mark) {
+			t.Errorf("%s printed %q:\n%s", s, mark, s.LogTail())
+		}
+	}
+}
+
+func TestCase_e174_UnknownDirective(t *testing.T) {
+	own(t, "e174", func(t testing.TB) {
+		refuses(t, testkit.Options{Conf: []string{"nosuch-directive yes"}}, "nosuch-directive")
+	})
+}
+
+func TestCase_e176_MissingValue(t *testing.T) {
+	own(t, "e176", func(t testing.TB) {
+		refuses(t, testkit.Options{Conf: []string{"maxmemory "}}, "maxmemory")
+	})
+}
+
+func TestCase_e177_UnbalancedQuotes(t *testing.T) {
+	own(t, "e177", func(t testing.TB) {
+		refuses(t, testkit.Options{Conf: []string{`requirepass "abc`}}, "requirepass")
+	})
+}
+
+func TestCase_e179_BadUserLine(t *testing.T) {
+	own(t, "e179", func(t testing.TB) {
+		refuses(t, testkit.Options{Conf: []string{"user u on +nosuchcommand"}}, "nosuchcommand")
+	})
+}
+
+func TestCase_c048_ClusterPortAboveRange(t *testing.T) {
+	own(t, "c048", func(t testing.TB) {
+		for _, port := range []int{55536, 65000} {
+			refuses(t, testkit.Options{Port: port, Conf: testkit.ClusterConf()}, "port")
+		}
+	})
+}
+
+func TestCase_c137c_RewriteKeepsLines(t *testing.T) {
+	own(t, "c137c", func(t testing.TB) {
+		s := testkit.NewServer(t, testkit.Options{Files: map[string]string{"more.conf": "maxmemory-samples 7\n"}})
+		s.Conf = []string{"# A comment of mine.", "include " + s.Path("more.conf"), "rename-command FLUSHALL WIPE", "maxmemory 1mb"}
+		s.WriteConf(t)
+		s.Restart(t)
+		s.Want(t, "+OK", "CONFIG", "SET", "maxmemory", "5mb")
+		s.Want(t, "+OK", "CONFIG", "REWRITE")
+		for _, line := range []string{"# A comment of mine.", "include " + s.Path("more.conf"), "rename-command FLUSHALL WIPE"} {
+			if conf := s.ReadFile(t, "test.conf"); !strings.Contains(conf, line+"\n") {
+				t.Errorf("%q is gone:\n%s", line, conf)
+			}
+		}
+		s.Kill(t)
+		s.Restart(t)
+		s.Want(t, `["maxmemory" "5242880"]`, "CONFIG", "GET", "maxmemory")
+		s.Want(t, `["maxmemory-samples" "7"]`, "CONFIG", "GET", "maxmemory-samples")
+		s.Want(t, "-ERR unknown command...", "FLUSHALL")
+		s.Want(t, "+OK", "WIPE")
+	})
+}
+
+func TestCase_e17b_ConfigSetPort(t *testing.T) {
+	own(t, "e17b", func(t testing.TB) {
+		s := testkit.Start(t, testkit.Options{})
+		old, oldAddress := s.Dial(t), s.Addr()
+		s.Port = testkit.FreePort(t)
+		old.Want(t, "+OK", "CONFIG", "SET", "port", strconv.Itoa(s.Port))
+		old.Want(t, "+PONG", "PING")
+		s.Want(t, "+PONG", "PING")
+		if c, err := testkit.TryDial(oldAddress); err == nil {
+			c.Close()
+			t.Error("the old port still accepts")
+		}
+	})
+}

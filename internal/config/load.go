@@ -3,7 +3,7 @@
 package config
 
 import (
-	"fmt"
+	"errors"
 	"path/filepath"
 	"strings"
 )
@@ -292,7 +292,7 @@ func (l *loader) include(at Line, depth int) error {
 
 func (l *loader) read(given, path string) (string, error) {
 	if l.ReadFile == nil {
-		return "", &FileError{Path: given, Err: fmt.Errorf("no files can be read here")}
+		return "", &FileError{Path: given, Err: errors.New("no files can be read here")}
 	}
 	content, err := l.ReadFile(path)
 	if err != nil {

@@ -241,18 +241,18 @@ func TestMemIsLikeOS(t *testing.T) {
 	runs := 0
 	rapid.Check(t, func(t *rapid.T) {
 		runs++
-		real := disk{vfs.OS{}, fmt.Sprintf("%s/%d", base, runs)}
-		ok(t, os.Mkdir(real.root, 0o755))
+		machine := disk{vfs.OS{}, fmt.Sprintf("%s/%d", base, runs)}
+		ok(t, os.Mkdir(machine.root, 0o755))
 		_, mem := memDisk()
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
 			s := drawStep(t)
-			want, wantErr := s.run(real)
+			want, wantErr := s.run(machine)
 			got, err := s.run(mem)
 			if got != want || kindOf(err) != kindOf(wantErr) {
 				t.Fatalf("%s: %q %v, there %q %v", s, got, err, want, wantErr)
 			}
 		}
-		if got, want := tree(t, mem, ""), tree(t, real, ""); got != want {
+		if got, want := tree(t, mem, ""), tree(t, machine, ""); got != want {
 			t.Fatalf("got\n%s\nwant\n%s", got, want)
 		}
 	})

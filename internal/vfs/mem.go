@@ -186,10 +186,10 @@ func (m *Mem) rename(from, to string) error {
 		return syscall.ENOENT
 	case exists && old.dir: // package os refuses this even if the directory is empty
 		return syscall.EEXIST
-	case exists && n.dir:
-		return syscall.ENOTDIR
 	case n.dir && isBelow(split(to), split(from)):
 		return syscall.EINVAL
+	case exists && n.dir:
+		return syscall.ENOTDIR
 	case exists && old == n:
 		return nil
 	}

@@ -16,6 +16,8 @@ const publishStep = 64 << 10
 type Options struct {
 	// Published is a total that many arenas may share; each adds to it what it holds, in steps. May be nil.
 	Published *atomic.Int64
+	// SmallPages keeps a large arena from asking the system for huge pages.
+	SmallPages bool
 }
 
 // region is where a chunk is: what every access reads, so nothing else is in it.
@@ -43,11 +45,16 @@ type Arena struct {
 	mapped  int64 // bytes of address space that the arena holds
 	options Options
 	live    ledger // what is allocated, only in builds with invariants
+
+	hugeFrom int64 // bytes mapped from which on chunks lie on huge pages; tests make it small
 }
 
 // NewArena is an empty arena. It holds no memory before the first Alloc.
 func NewArena(options Options) *Arena {
-	a := &Arena{options: options, regions: make([]region, 1)}
+	a := &Arena{options: options, regions: make([]region, 1), hugeFrom: hugeFrom}
+	if options.SmallPages {
+		a.hugeFrom = 1<<63 - 1
+	}
 	a.pages.init()
 	for c := range a.classes {
 		size := sizeOf(c)

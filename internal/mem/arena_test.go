@@ -44,12 +44,13 @@ func sizes() *rapid.Generator[int] {
 func TestArenaModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := NewArena(Options{})
+		a.hugeFrom = rapid.SampledFrom([]int64{0, 3 << 20, 1 << 40}).Draw(t, "hugeFrom")
 		var live []block
 		pick := func() int { return rapid.IntRange(0, len(live)-1).Draw(t, "which") }
-		alloc := func() {
+		alloc := func(size *rapid.Generator[int]) {
 			b := block{
 				purpose: Purpose(rapid.IntRange(0, Purposes-1).Draw(t, "purpose")),
-				size:    sizes().Draw(t, "size"),
+				size:    size.Draw(t, "size"),
 				seed:    rapid.Byte().Draw(t, "seed"),
 			}
 			b.ref = a.Alloc(b.purpose, b.size)
@@ -63,10 +64,10 @@ func TestArenaModel(t *testing.T) {
 			live = live[:len(live)-1]
 		}
 		t.Repeat(map[string]func(*rapid.T){
-			"alloc": func(*rapid.T) { alloc() },
+			"alloc": func(*rapid.T) { alloc(sizes()) },
 			"many": func(t *rapid.T) {
 				for range rapid.IntRange(1, 60).Draw(t, "n") {
-					alloc()
+					alloc(rapid.IntRange(0, 20_000))
 				}
 			},
 			"free": func(t *rapid.T) {

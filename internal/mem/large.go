@@ -14,7 +14,7 @@ func (a *Arena) allocLarge(p Purpose, n int) Ref {
 	a.account(p, int64(size))
 	if n > runBytesMax {
 		index := a.newIndex()
-		a.mapRegion(index, uintptr(size))
+		a.addRegion(index, mapMemory(uintptr(size)), uintptr(size))
 		return Ref(index) << offsetBits
 	}
 	pages := uint32(size >> pageShift)
@@ -55,9 +55,9 @@ func (a *Arena) resizeMapping(p Purpose, r Ref, have, want int) {
 	a.account(p, int64(to)-int64(from))
 }
 
-// mapRegion gives memory to a chunk index.
-func (a *Arena) mapRegion(index uint32, size uintptr) {
-	a.regions[index] = region{base: mapMemory(size), size: size}
+// addRegion gives memory to a chunk index.
+func (a *Arena) addRegion(index uint32, base unsafe.Pointer, size uintptr) {
+	a.regions[index] = region{base: base, size: size}
 	a.mapped += int64(size)
 }
 

@@ -52,7 +52,7 @@ const (
 	chunkPages  = chunkSize / pageSize // 64, so that a uint64 has a bit for each
 	pageUnits   = pageSize >> unitShift
 	chunksMax   = 1 << (RefBits - offsetBits)
-	systemPage  = 4096 // granularity of a mapping of its own
+	systemPage  = 4096          // granularity of a mapping of its own
 	runBytesMax = chunkSize / 2 // a larger block is a mapping of its own
 )
 

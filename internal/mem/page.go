@@ -1,6 +1,9 @@
 package mem
 
-import "math/bits"
+import (
+	"math/bits"
+	"unsafe"
+)
 
 // This file holds chunks and their pages: where a run of free pages is found, and when pages go back to the system.
 
@@ -11,6 +14,11 @@ const (
 	// reserve saves a fault for each page of a span that comes and goes; 64 shards make 16 MiB.
 	dirtyPagesMin = 16
 	dirtyShare    = 64
+
+	// An arena of so many bytes takes its further chunks as pairs that lie on a huge page of the system each, which saves
+	// most misses of the TLB: a third of the time of a search among many keys. What is not yet used of a pair takes memory
+	// as well, so a smaller arena, of which that would be a good part, does without.
+	hugeFrom = 16 << 20
 )
 
 // chunk is the state of one chunk.
@@ -18,15 +26,20 @@ type chunk struct {
 	spans *[chunkPages]span // nil for a mapping of its own; holds no pointers
 	free  uint64            // a bit for each free page
 	dirty uint64            // the free pages that take memory
+	mate  uint32            // the chunk that lies on the same huge page, 0 for none
+	huge  bool              // the system was asked for a huge page, and not yet to forget it
 	level int8              // level whose bitmap has this chunk, -1 for none
 }
+
+// isEmpty says whether nothing is allocated from the chunk.
+func (c *chunk) isEmpty() bool { return c.free == ^uint64(0) }
 
 // pageHeap finds free pages.
 type pageHeap struct {
 	chunks []chunk          // by chunk index, as Arena.regions
 	avail  [levels][]uint64 // for each level the chunks whose longest free run is in it, a bit each
 	unused []uint32         // chunk indices that can be used again
-	spare  uint32           // an empty chunk that is kept, 0 for none
+	spare  uint32           // an empty chunk, or one of an empty pair, that is kept; 0 for none
 	free   int              // free pages of all chunks
 	dirty  int              // those of them that take memory
 	cursor uint32           // where purge looks next
@@ -118,7 +131,7 @@ func (a *Arena) allocPages(n uint32) (index, page uint32) {
 	h.free -= int(n)
 	h.dirty -= bits.OnesCount64(c.dirty & mask)
 	c.dirty &^= mask
-	if index == h.spare {
+	if index == h.spare || c.mate != 0 && c.mate == h.spare {
 		h.spare = 0
 	}
 	h.setLevel(index)
@@ -139,7 +152,7 @@ func (a *Arena) freePages(index, page, n uint32) {
 	h.free += int(n)
 	h.dirty += int(n)
 	h.setLevel(index)
-	if c.free == ^uint64(0) {
+	if c.isEmpty() && (c.mate == 0 || h.chunks[c.mate].isEmpty()) {
 		if h.spare != 0 {
 			a.dropChunk(index)
 		} else {
@@ -151,31 +164,51 @@ func (a *Arena) freePages(index, page, n uint32) {
 	}
 }
 
-// newChunk maps a chunk, all pages free.
+// newChunk maps a chunk, or a pair of them, all pages free.
 func (a *Arena) newChunk() uint32 {
+	if a.mapped >= a.hugeFrom {
+		if base := mapHuge(2 * chunkSize); base != nil {
+			first, second := a.newIndex(), a.newIndex()
+			a.addChunk(second, unsafe.Add(base, chunkSize), chunk{mate: first, huge: true})
+			a.addChunk(first, base, chunk{mate: second, huge: true})
+			return first
+		}
+	}
 	index := a.newIndex()
-	a.mapRegion(index, chunkSize)
-	h := &a.pages
-	h.chunks[index] = chunk{spans: new([chunkPages]span), free: ^uint64(0), level: -1}
-	h.free += chunkPages
-	h.setLevel(index)
+	a.addChunk(index, mapMemory(chunkSize), chunk{})
 	return index
 }
 
-// dropChunk unmaps an empty chunk.
+// addChunk gives memory to a chunk index.
+func (a *Arena) addChunk(index uint32, base unsafe.Pointer, c chunk) {
+	a.addRegion(index, base, chunkSize)
+	c.spans, c.free, c.level = new([chunkPages]span), ^uint64(0), -1
+	a.pages.chunks[index] = c
+	a.pages.free += chunkPages
+	a.pages.setLevel(index)
+}
+
+// dropChunk unmaps an empty chunk, and its mate.
 func (a *Arena) dropChunk(index uint32) {
 	h := &a.pages
-	c := &h.chunks[index]
-	h.free -= chunkPages
-	h.dirty -= bits.OnesCount64(c.dirty)
-	c.free, c.dirty = 0, 0
-	h.setLevel(index)
-	h.chunks[index] = chunk{level: -1}
-	if h.spare == index {
+	if h.spare == index || h.spare != 0 && h.spare == h.chunks[index].mate {
 		h.spare = 0
 	}
-	a.unmapRegion(index)
-	h.unused = append(h.unused, index)
+	for index != 0 {
+		c := &h.chunks[index]
+		mate := c.mate
+		if mate != 0 {
+			h.chunks[mate].mate = 0
+		}
+		h.free -= chunkPages
+		h.dirty -= bits.OnesCount64(c.dirty)
+		c.free, c.dirty = 0, 0
+		h.setLevel(index)
+		*c = chunk{level: -1}
+		a.unmapRegion(index)
+		h.unused = append(h.unused, index)
+		index = mate
+	}
 }
 
 // newIndex is a chunk index that is not in use.
@@ -212,6 +245,10 @@ func (a *Arena) purgeNext() {
 // purge discards the free pages of a chunk that take memory.
 func (a *Arena) purge(index uint32) {
 	c := &a.pages.chunks[index]
+	if c.huge && c.dirty != 0 {
+		c.huge = false // or the system would fill the gaps again behind our back
+		forgetHuge(a.regions[index].base, chunkSize)
+	}
 	for c.dirty != 0 {
 		page := uint32(bits.TrailingZeros64(c.dirty))
 		n := uint32(bits.TrailingZeros64(^(c.dirty >> page)))

@@ -10,6 +10,10 @@ func mapMemory(size uintptr) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(make([]uint64, size>>unitShift)))
 }
 
+func mapHuge(uintptr) unsafe.Pointer { return nil }
+
+func forgetHuge(unsafe.Pointer, uintptr) {}
+
 func unmapMemory(unsafe.Pointer, uintptr) {}
 
 func remapMemory(base unsafe.Pointer, from, to uintptr) unsafe.Pointer {

@@ -20,6 +20,31 @@ func mapMemory(size uintptr) unsafe.Pointer {
 	return base
 }
 
+// mapHuge is memory that begins where a huge page does, nil if that cannot be had. The size is a multiple of theirs.
+func mapHuge(size uintptr) unsafe.Pointer {
+	const hugePage = 2 << 20
+	base, err := unix.MmapPtr(-1, 0, nil, size+hugePage, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err != nil {
+		return nil
+	}
+	before := -uintptr(base) & (hugePage - 1)
+	if before > 0 {
+		unmapMemory(base, before)
+	}
+	if after := hugePage - before; after > 0 {
+		unmapMemory(unsafe.Add(base, before+size), after)
+	}
+	base = unsafe.Add(base, before)
+	// A refusal leaves small pages, which serve as well.
+	_ = unix.Madvise(unsafe.Slice((*byte)(base), size), unix.MADV_HUGEPAGE)
+	return base
+}
+
+// forgetHuge keeps the system from making huge pages of this memory from now on.
+func forgetHuge(base unsafe.Pointer, size uintptr) {
+	_ = unix.Madvise(unsafe.Slice((*byte)(base), size), unix.MADV_NOHUGEPAGE)
+}
+
 func unmapMemory(base unsafe.Pointer, size uintptr) {
 	if err := unix.MunmapPtr(base, size); err != nil {
 		panic(fmt.Sprintf("mem: unmapping %d bytes: %v", size, err))

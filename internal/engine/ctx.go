@@ -25,6 +25,7 @@ type Ctx struct {
 	logging  bool   // effects are wanted
 	silent   bool   // the handler forbade the propagation of the command itself
 	explicit bool   // the handler gave the effect itself
+	repeat   bool   // the handler was held by a pause: the command has to be given again
 	failed   bool   // the last reply is an error
 	dirty    int    // changes made; 0 means nothing to propagate
 	asking   bool   // ASKING was sent just before

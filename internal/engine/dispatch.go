@@ -135,20 +135,18 @@ func (c *Ctx) mustPause(cmd *Command) bool {
 func (c *Ctx) run(cmd *Command) (again bool) {
 	if !cmd.keyed {
 		c.beginEffects()
+		c.repeat = false
 		cmd.run(c)
 		c.finish()
-		return false
+		return c.repeat
 	}
 	set, ok := c.findKeys(cmd)
 	if !ok {
 		c.refused(cmd)
 		return false
 	}
-	c.e.lockSet(set)
-	c.held = set
-	if cmd.write && !c.S.primaryLink && c.e.Pause.mode.Load() != 0 {
-		c.unlock()
-		return c.mustPause(cmd)
+	if c.lockUnlessPaused(set, cmd.write) {
+		return true
 	}
 	if c.e.ClusterOn && !c.S.primaryLink && !c.routed(cmd) {
 		c.refused(cmd)
@@ -159,6 +157,23 @@ func (c *Ctx) run(cmd *Command) (again bool) {
 	cmd.run(c)
 	c.finish()
 	return false
+}
+
+// lockUnlessPaused takes the locks of a command. A pause that began meanwhile holds a write here: once the pause is seen by
+// whoever takes the same locks, no write is under way any more. true says that the session is suspended, without locks.
+func (c *Ctx) lockUnlessPaused(set uint64, write bool) bool {
+	for {
+		c.e.lockSet(set)
+		c.held = set
+		if !write || c.S.primaryLink || !c.e.Pause.any() {
+			return false
+		}
+		c.e.unlockSet(set)
+		c.held = 0
+		if c.pauseHere() {
+			return true
+		}
+	}
 }
 
 // finish ends a command that ran by itself: its effects go to the log, its locks are released.

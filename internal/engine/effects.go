@@ -104,7 +104,7 @@ func (c *Ctx) commitRaw() {
 	}
 	c.e.Log.appendRaw(c.raw, c.S.db)
 	c.W.logged = true
-	c.raw = nil
+	c.raw = c.raw[:0]
 }
 
 func appendInt(dst []byte, n int64) []byte { return num.AppendInt(dst, n) }

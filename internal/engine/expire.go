@@ -16,10 +16,7 @@ func (e *Engine) ExpireCycle(w *Worker) (dropped int, more bool) {
 		dropped += n
 		more = more || rest
 	}
-	if w.logged {
-		w.logged = false
-		e.Log.Kick()
-	}
+	w.kick()
 	return dropped, more
 }
 

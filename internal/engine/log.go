@@ -129,9 +129,14 @@ func (l *Log) appendRaw(b []byte, db int) {
 	l.mu.Unlock()
 }
 
-// AppendCommand adds a command that concerns no key (PING, REPLCONF GETACK) in RESP form.
+// AppendCommand adds a command that concerns no key (PING, REPLCONF GETACK) in RESP form. Without readers the log is off
+// and nothing is added.
 func (l *Log) AppendCommand(encoded []byte) {
 	l.mu.Lock()
+	if !l.on.Load() {
+		l.mu.Unlock()
+		return
+	}
 	l.write(encoded)
 	l.trim()
 	l.end.Store(l.mu.end)

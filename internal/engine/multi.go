@@ -142,9 +142,13 @@ func (c *Ctx) Exec() {
 		c.Err(ErrExecAbort)
 		return
 	}
+	args, cmd, asking := c.Args, c.Cmd, c.asking
 	set := c.execLocks(m)
-	c.e.lockSet(set)
-	c.held = set
+	c.Args, c.Cmd, c.asking = args, cmd, asking
+	if c.lockUnlessPaused(set, m.writes) {
+		c.repeat = true
+		return
+	}
 	defer func() {
 		c.e.unlockSet(c.held)
 		c.held = 0

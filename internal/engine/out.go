@@ -90,10 +90,20 @@ func (o *Out) bytesSince(m outMark) []byte {
 	return all[m.size+m.buf:]
 }
 
-// Forget drops everything like Reset, but leaves the sealed segments to whoever took them with Pieces.
-func (o *Out) Forget() {
-	o.buf = o.buf[:0]
-	clear(o.segs)
-	o.segs = o.segs[:0]
-	o.size = 0
+// takenBytesMin is the size from which a buffer is given away instead of copied.
+const takenBytesMin = 16 << 10
+
+// Take empties the Out and returns its pieces, which belong to the caller.
+func (o *Out) Take() [][]byte {
+	pieces := o.segs
+	switch {
+	case len(o.buf) >= takenBytesMin:
+		pieces = append(pieces, o.buf)
+		o.buf = make([]byte, 0, bigReplyBytes)
+	case len(o.buf) > 0:
+		pieces = append(pieces, append([]byte(nil), o.buf...))
+		o.buf = o.buf[:0]
+	}
+	o.segs, o.size = nil, 0
+	return pieces
 }

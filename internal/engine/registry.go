@@ -139,6 +139,9 @@ func (s *Session) Logout() {
 	s.parser.Limits.Unauthenticated = needed
 }
 
+// Flags are the session's flags; any goroutine may ask.
+func (s *Session) Flags() uint32 { return s.flags.Load() }
+
 // Kill ends the session from any goroutine.
 func (s *Session) Kill() { s.conn.CloseSoon(false) }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -139,6 +140,7 @@ func (e *Engine) NewPrimaryLink(conn Conn, peer Peer) *Session {
 	s := e.NewSession(conn, peer)
 	s.loggedIn, s.primaryLink = true, true
 	s.parser.Limits.Unauthenticated = false
+	s.parser.Limits.MaxBulk = math.MaxInt64
 	s.replyMode = replyOff
 	s.setFlag(FlagPrimary, true)
 	return s
@@ -197,6 +199,9 @@ func (s *Session) Process(w *Worker, in []byte) int {
 	start := w.nanos()
 	used := 0
 	s.more = true
+	if !s.primaryLink {
+		s.parser.Limits.MaxBulk = s.e.Settings.MaxBulk.Load()
+	}
 	for used < len(in) && s.state == stateOpen && w.Out.Len() < visitOutputBytes {
 		n, err := s.parser.Parse(in[used:], &w.cmd)
 		if err != nil {
@@ -222,10 +227,7 @@ func (s *Session) Process(w *Worker, in []byte) int {
 		}
 		used += n
 	}
-	if w.logged {
-		w.logged = false
-		s.e.Log.Kick()
-	}
+	w.kick()
 	c.S, c.Args = nil, nil
 	return used
 }

@@ -12,7 +12,7 @@ type waitState struct {
 	kind   atomic.Uint32 // WaitKind
 	onEnd  func()        // removes the session from what it waits for
 	timer  *time.Timer
-	expire func(c *Ctx)
+	expire atomic.Pointer[func(c *Ctx)] // the reply of a timeout
 }
 
 // WaitKind says what a session waits for.
@@ -36,12 +36,12 @@ type Wait struct {
 // nil. Inside EXEC nothing can wait: the handler must reply at once.
 func (c *Ctx) Suspend(kind WaitKind, timeout time.Duration, onTimeout func(c *Ctx), cancel func()) Wait {
 	s := c.S
-	w := Wait{s, s.wait.token.Add(1)}
 	s.state = stateWaiting
 	s.wait.kind.Store(uint32(kind))
 	s.wait.onEnd = cancel
-	s.wait.expire = onTimeout
+	s.wait.expire.Store(&onTimeout)
 	s.setFlag(FlagBlocked, kind != WaitPause)
+	w := Wait{s, s.wait.token.Add(1)} // last: who sees the token sees the rest
 	if timeout > 0 {
 		s.wait.timer = time.AfterFunc(timeout, func() { w.Resume(onTimeout) })
 	}
@@ -89,6 +89,7 @@ func (w *Worker) RunFor(s *Session, fn func(c *Ctx)) {
 	c.failed, c.dirty = false, 0
 	fn(c)
 	c.S = nil
+	w.kick()
 }
 
 // Unblock is CLIENT UNBLOCK: it ends a wait for keys or acknowledgements as a timeout, or with an error. It reports
@@ -99,7 +100,7 @@ func (s *Session) Unblock(withError bool) bool {
 	if token&1 == 0 || kind == WaitPause || kind == WaitNone {
 		return false
 	}
-	reply := s.wait.expire
+	reply := *s.wait.expire.Load()
 	if withError {
 		reply = func(c *Ctx) { c.Err("UNBLOCKED client unblocked via CLIENT UNBLOCK") }
 	}
@@ -108,10 +109,10 @@ func (s *Session) Unblock(withError bool) bool {
 
 // cancel ends a suspension because the connection is gone; it runs on the session's thread.
 func (w *waitState) cancel(s *Session) {
-	token := w.token.Load()
-	if token&1 == 1 && w.token.CompareAndSwap(token, token+1) {
-		s.wake()
+	if token := w.token.Load(); token&1 == 1 {
+		w.token.CompareAndSwap(token, token+1) // if somebody else was faster, what he posted does not arrive any more
 	}
+	s.wake()
 	s.e.Pause.forget(s)
 }
 

@@ -80,6 +80,14 @@ func (c *Counters) add(o *Counters) {
 // nanos is a monotonic reading in nanoseconds.
 func (w *Worker) nanos() int64 { return int64(time.Since(w.epoch)) }
 
+// kick wakes the readers of the log when effects were appended since the last time.
+func (w *Worker) kick() {
+	if w.logged {
+		w.logged = false
+		w.e.Log.Kick()
+	}
+}
+
 // Scratch is a buffer the handler may use until it returns; give it back with SetScratch when it grew.
 func (w *Worker) Scratch() []byte { return w.scratch[:0] }
 

@@ -78,8 +78,11 @@ func (g *Loops) adopt(c net.Conn) {
 		unix.Close(fd)
 		return
 	}
-	loop := g.loops[g.next.Add(1)%uint32(len(g.loops))]
-	if !loop.post(letter{loop: func(r *runner) { r.add(fd, peer) }}) {
+	l := g.loops[g.next.Add(1)%uint32(len(g.loops))]
+	mine := &conn{l: l, fd: fd}
+	mine.s = g.e.NewSession(mine, peer) // here, so that maxclients counts it before the next accept
+	if !l.post(letter{loop: func(r *runner) { r.add(mine) }}) {
+		mine.s.Close()
 		unix.Close(fd)
 	}
 }

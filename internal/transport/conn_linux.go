@@ -23,52 +23,65 @@ type conn struct {
 	outLen  int
 	outSkip int // bytes of out[0] that were sent
 
-	queued    bool // in loop.again
-	writing   bool // waits for the socket to take more
-	gated     bool // replies wait for the gate
-	away      bool // a deposed runner has it
-	unwatched bool // its descriptor was taken off the poll set
+	events    uint32 // what the poll set reports
+	queued    bool   // in loop.again
+	gated     bool   // replies wait for the gate
+	away      bool   // a deposed runner has it
+	unwatched bool   // its descriptor was taken off the poll set
+	halfOpen  bool   // the client sends no more: what it sent is still executed and answered
 	closed    bool
 	take      func(raw engine.Raw, unread []byte)
+	raw       net.Conn               // after the hand-over
 	later     []func(*engine.Worker) // posted while it was away
 	softSince time.Time
 
 	shownIn, shownOut atomic.Int32 // for Buffered
 }
 
-// add makes a session for an accepted descriptor. It runs on the loop.
-func (r *runner) add(fd int, peer engine.Peer) {
-	l := r.l
-	c := &conn{l: l, fd: fd}
-	if err := l.watch(fd, unix.EPOLLIN|unix.EPOLLRDHUP); err != nil {
-		unix.Close(fd)
+// inputEvents is what a connection that may send is watched for.
+const inputEvents = unix.EPOLLIN | unix.EPOLLRDHUP
+
+// add takes an accepted connection into the loop.
+func (r *runner) add(c *conn) {
+	if c.closed { // killed before it arrived
 		return
 	}
-	c.s = l.e.NewSession(c, peer)
-	l.conns[int32(fd)] = c
+	c.events = inputEvents
+	if err := r.l.watch(c.fd, c.events); err != nil || r.l.closing {
+		r.close(c)
+		return
+	}
+	r.l.conns[int32(c.fd)] = c
 }
 
 // ready serves one event of a connection; false when the runner lost the loop.
 func (r *runner) ready(c *conn, events uint32) bool {
-	if events&unix.EPOLLOUT != 0 && !r.flush(c) {
-		return true
+	if events&unix.EPOLLOUT != 0 {
+		if !r.flush(c) {
+			return true
+		}
+		if c.outLen == 0 && !r.advance(c) {
+			return false
+		}
 	}
-	if events&(unix.EPOLLIN|unix.EPOLLHUP|unix.EPOLLERR|unix.EPOLLRDHUP) != 0 && r.wantsInput(c) {
+	switch {
+	case c.closed || c.away:
+	case events&(unix.EPOLLIN|unix.EPOLLHUP|unix.EPOLLERR|unix.EPOLLRDHUP) != 0 && c.wantsInput():
 		return r.read(c)
-	}
-	if events&(unix.EPOLLHUP|unix.EPOLLERR|unix.EPOLLRDHUP) != 0 && !c.closed {
+	case events&(unix.EPOLLHUP|unix.EPOLLERR) != 0:
 		r.close(c)
-		return true
+	default:
+		r.rearm(c)
 	}
 	return true
 }
 
 // wantsInput says whether bytes that arrive may be read now. A client that is suspended is still read, up to a bound, so
 // that its end is noticed.
-func (r *runner) wantsInput(c *conn) bool {
+func (c *conn) wantsInput() bool {
 	const aheadBytes = 1 << 20 // how far a suspended client may run ahead
 	switch {
-	case c.closed:
+	case c.closed || c.halfOpen:
 		return false
 	case c.s.Open() && !c.gated:
 		return c.s.LoggedIn() || c.outLen == 0
@@ -87,10 +100,14 @@ func (r *runner) read(c *conn) bool {
 	}
 	n, errno := rawRead(c.fd, buf)
 	if errno != 0 || n <= 0 {
-		if errno == syscall.EAGAIN || errno == syscall.EINTR {
-			return true
+		switch {
+		case errno == syscall.EAGAIN || errno == syscall.EINTR:
+		case errno == 0 && !c.gated && (c.outLen > 0 || c.queued) && (c.s.Open() || c.s.Closing()):
+			c.halfOpen = true // ended by settle, once everything is answered
+			r.rearm(c)
+		default:
+			r.close(c)
 		}
-		r.close(c)
 		return true
 	}
 	r.w.Counters.NetIn.Add(int64(n))
@@ -176,8 +193,7 @@ func (r *runner) collect(c *conn) bool {
 	}
 	e := r.l.e
 	if at := c.s.Written(); e.Gate.Holds(at) {
-		c.gated = true
-		e.Gate.Wait(at, func() { c.Post(func(*engine.Worker) { c.gated = false }) })
+		r.gate(c, at)
 	}
 	if one, single := o.Single(); single && c.outLen == 0 && !c.gated {
 		sent := r.send(c, one)
@@ -191,20 +207,37 @@ func (r *runner) collect(c *conn) bool {
 		o.Reset()
 		return r.checkLimit(c)
 	}
-	r.pieces = o.Pieces(r.pieces[:0])
-	for i, p := range r.pieces {
-		if i < len(r.pieces)-1 || len(p) >= readBytes {
-			c.push(p) // a sealed segment belongs to the connection now
-			continue
-		}
-		c.push(append([]byte(nil), p...))
-	}
-	clear(r.pieces)
-	o.Forget()
-	if c.gated {
-		return true
+	for _, p := range o.Take() {
+		c.push(p)
 	}
 	return r.flush(c) && r.checkLimit(c)
+}
+
+// gate keeps the replies of a connection until the log is durable up to at.
+func (r *runner) gate(c *conn, at engine.Offset) {
+	c.gated = true
+	r.l.e.Gate.Wait(at, func() { c.l.post(letter{loop: func(r *runner) { r.ungate(c) }}) })
+}
+
+// ungate sends what waited, unless the client has written more that is not durable yet: then its later wait does that.
+func (r *runner) ungate(c *conn) {
+	if c.closed || !c.gated || r.l.e.Gate.Holds(c.s.Written()) {
+		return
+	}
+	c.gated = false
+	if !r.flush(c) || !r.checkLimit(c) {
+		return
+	}
+	r.goOn(c)
+}
+
+// goOn has the input that is here executed in the next round.
+func (r *runner) goOn(c *conn) {
+	r.settle(c)
+	if !c.closed && !c.queued && len(c.in) > 0 && c.s.Open() {
+		c.queued = true
+		r.l.again = append(r.l.again, c)
+	}
 }
 
 func (c *conn) push(b []byte) {
@@ -234,6 +267,7 @@ func (r *runner) send(c *conn, b []byte) int {
 // flush sends what is kept; false when the connection ended. It asks for an event when the socket is full.
 func (r *runner) flush(c *conn) bool {
 	if c.gated {
+		r.rearm(c)
 		return true
 	}
 	for len(c.out) > 0 {
@@ -254,7 +288,7 @@ func (r *runner) flush(c *conn) bool {
 		c.out = nil
 	}
 	c.shownOut.Store(int32(min(c.outLen, 1<<31-1)))
-	r.rearm(c, c.outLen > 0)
+	r.rearm(c)
 	if c.outLen == 0 && c.s.Closing() {
 		r.close(c)
 		return false
@@ -262,16 +296,23 @@ func (r *runner) flush(c *conn) bool {
 	return true
 }
 
-// rearm asks for writability while output waits.
-func (r *runner) rearm(c *conn, writing bool) {
-	if c.writing == writing || c.closed {
+// rearm tells the poll set what to report: room for output while output waits, input only while it would be read, so that
+// a client whose input has to wait does not keep the loop awake.
+func (r *runner) rearm(c *conn) {
+	if c.closed || c.unwatched {
 		return
 	}
-	c.writing = writing
-	events := uint32(unix.EPOLLIN | unix.EPOLLRDHUP)
-	if writing {
+	var events uint32
+	if c.wantsInput() {
+		events = inputEvents
+	}
+	if c.outLen > 0 && !c.gated {
 		events |= unix.EPOLLOUT
 	}
+	if events == c.events {
+		return
+	}
+	c.events = events
 	_ = unix.EpollCtl(r.l.epfd, unix.EPOLL_CTL_MOD, c.fd, &unix.EpollEvent{Events: events, Fd: int32(c.fd)})
 }
 
@@ -279,8 +320,8 @@ func (r *runner) checkLimit(c *conn) bool {
 	if c.outLen == 0 {
 		return true
 	}
-	r.rearm(c, true)
-	if overOutput(r.l.e, outputClass(c.s.Info().Flags), c.outLen, &c.softSince) {
+	r.rearm(c)
+	if overOutput(r.l.e, outputClass(c.s.Flags()), c.outLen, &c.softSince) {
 		r.l.e.Stats.OutputLimit.Add(1)
 		r.close(c)
 		return false
@@ -292,20 +333,25 @@ func (r *runner) checkLimit(c *conn) bool {
 func (r *runner) settle(c *conn) bool {
 	switch {
 	case c.closed:
+		return true
 	case c.s.Taken():
 		r.handOver(c)
+		return true
 	case c.s.Closing():
 		if c.outLen == 0 {
 			r.close(c)
-		} else {
-			r.flush(c)
 		}
 	case c.outLen > 0 && !c.s.LoggedIn():
 		// A stranger that does not read its refusals gets no more of them.
-	case len(c.in) > 0 && c.s.Open() && !c.gated && c.s.More() && !c.queued:
-		c.queued = true
-		r.l.again = append(r.l.again, c)
+	case len(c.in) > 0 && c.s.Open() && !c.gated && c.s.More():
+		if !c.queued {
+			c.queued = true
+			r.l.again = append(r.l.again, c)
+		}
+	case c.halfOpen && c.outLen == 0:
+		r.close(c)
 	}
+	r.rearm(c)
 	return true
 }
 
@@ -324,34 +370,37 @@ func (r *runner) close(c *conn) {
 
 // bringBack gives the connection of a long command back to its loop; the runner has been deposed and ends.
 func (r *runner) bringBack(c *conn) {
-	pieces := r.w.Out.Pieces(nil)
-	r.l.post(letter{loop: func(in *runner) {
-		c.away = false
-		for _, p := range pieces {
-			c.push(p)
-		}
-		if c.unwatched {
-			c.unwatched = false
-			c.writing = false
-			_ = in.l.watch(c.fd, unix.EPOLLIN|unix.EPOLLRDHUP)
-		}
-		if at := c.s.Written(); in.l.e.Gate.Holds(at) && c.outLen > 0 {
-			c.gated = true
-			in.l.e.Gate.Wait(at, func() { c.Post(func(*engine.Worker) { c.gated = false }) })
-		}
-		if !in.flush(c) {
-			return
-		}
-		later := c.later
-		c.later = nil
-		for _, work := range later {
-			c.l.post(letter{c: c, work: work})
-		}
-		if in.settle(c); !c.closed && !c.queued && len(c.in) > 0 {
-			c.queued = true
-			in.l.again = append(in.l.again, c)
-		}
-	}})
+	pieces := r.w.Out.Take()
+	if !r.l.post(letter{loop: func(in *runner) { in.takeBack(c, pieces) }}) {
+		c.s.Close()
+		unix.Close(c.fd)
+	}
+}
+
+// takeBack goes on with a connection that was away; pieces is what its command replied.
+func (r *runner) takeBack(c *conn, pieces [][]byte) {
+	c.away = false
+	for _, p := range pieces {
+		c.push(p)
+	}
+	if c.unwatched {
+		c.unwatched = false
+		c.events = inputEvents
+		_ = r.l.watch(c.fd, c.events)
+	}
+	if at := c.s.Written(); c.outLen > 0 && r.l.e.Gate.Holds(at) {
+		r.gate(c, at)
+	}
+	if !r.flush(c) || !r.checkLimit(c) {
+		return
+	}
+	front := make([]letter, 0, len(c.later)+len(r.l.letters))
+	for _, work := range c.later {
+		front = append(front, letter{c: c, work: work})
+	}
+	c.later = nil
+	r.l.letters = append(front, r.l.letters...) // they are older than what is still to be read
+	r.goOn(c)
 }
 
 // handOver takes the connection off the loop and gives it to whoever hijacked it.
@@ -359,6 +408,8 @@ func (r *runner) handOver(c *conn) {
 	_ = unix.EpollCtl(r.l.epfd, unix.EPOLL_CTL_DEL, c.fd, nil)
 	delete(r.l.conns, int32(c.fd))
 	c.closed = true
+	c.shownIn.Store(0)
+	c.shownOut.Store(0)
 	out, skip, unread, take := c.out, c.outSkip, c.in, c.take
 	file := os.NewFile(uintptr(c.fd), "client")
 	raw, err := net.FileConn(file)
@@ -367,6 +418,7 @@ func (r *runner) handOver(c *conn) {
 		c.s.Close()
 		return
 	}
+	c.raw = raw
 	go func() {
 		for _, p := range out {
 			if _, err := raw.Write(p[skip:]); err != nil {
@@ -385,6 +437,8 @@ func (c *conn) Post(fn func(w *engine.Worker)) { c.l.post(letter{c: c, work: fn}
 func (c *conn) CloseSoon(flush bool) {
 	c.l.post(letter{loop: func(r *runner) {
 		switch {
+		case c.raw != nil:
+			c.raw.Close() // whoever hijacked it finds out
 		case c.closed:
 		case c.away:
 			c.later = append(c.later, func(*engine.Worker) { c.CloseSoon(flush) })

@@ -28,6 +28,8 @@ type loop struct {
 	again  []*conn // have input left although their turn ended
 	mail   mailbox[letter]
 
+	letters []letter // taken out of mail and not yet run
+
 	// busy is the number of the batch that the runner in charge executes, 0 while it executes none. The watchdog swaps it
 	// to 0 to take the loop away from a runner that is stuck in a long command.
 	busy    atomic.Uint64
@@ -50,8 +52,6 @@ type runner struct {
 	w      *engine.Worker
 	buf    []byte
 	events []unix.EpollEvent
-	mail   []letter
-	pieces [][]byte
 }
 
 func newLoop(g *Loops) (*loop, error) {
@@ -75,10 +75,9 @@ func (l *loop) watch(fd int, events uint32) error {
 	return unix.EpollCtl(l.epfd, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: events, Fd: int32(fd)})
 }
 
-// start gives the loop a new runner.
+// start gives the loop a new runner; the caller has added it to done.
 func (l *loop) start() {
 	r := &runner{l: l, w: l.e.NewWorker(), buf: make([]byte, readBytes), events: make([]unix.EpollEvent, eventsMax)}
-	l.done.Add(1)
 	go func() {
 		runtime.LockOSThread()
 		defer l.done.Done()
@@ -91,6 +90,9 @@ func (l *loop) start() {
 // turn serves everything that is ready once; false when the runner has lost the loop or the loop ends.
 func (r *runner) turn() bool {
 	l := r.l
+	if len(l.letters) > 0 && !r.readMail() {
+		return false
+	}
 	n := r.wait()
 	for i := range n {
 		ev := &r.events[i]
@@ -101,8 +103,11 @@ func (r *runner) turn() bool {
 			continue
 		}
 		c := l.conns[ev.Fd]
-		if c == nil || c.away {
-			l.quiet(ev.Fd)
+		if c == nil {
+			continue // closed by an earlier event of this round
+		}
+		if c.away {
+			l.quiet(c)
 			continue
 		}
 		if !r.ready(c, ev.Events) {
@@ -118,7 +123,7 @@ const briefWaits = 3
 // wait returns the number of events that are ready; without any it waits, unless connections have input left.
 func (r *runner) wait() int {
 	l := r.l
-	if len(l.again) > 0 {
+	if len(l.again) > 0 || l.closing {
 		return pollBriefly(l.epfd, r.events, 0)
 	}
 	for range briefWaits {
@@ -131,43 +136,45 @@ func (r *runner) wait() int {
 	return pollWait(l.epfd, r.events)
 }
 
-// quiet stops events of a descriptor whose connection is busy elsewhere; returning adds it again.
-func (l *loop) quiet(fd int32) {
-	_ = unix.EpollCtl(l.epfd, unix.EPOLL_CTL_DEL, int(fd), nil)
-	if c := l.conns[fd]; c != nil {
-		c.unwatched = true
-	}
+// quiet stops events of a connection that is busy elsewhere; watch adds it again.
+func (l *loop) quiet(c *conn) {
+	_ = unix.EpollCtl(l.epfd, unix.EPOLL_CTL_DEL, c.fd, nil)
+	c.unwatched = true
 }
 
+// serveAgain gives one more turn to the connections that have input left. Whoever is in charge takes the next one off the
+// list before its turn, so a runner that loses the loop leaves the rest where its successor finds it.
 func (r *runner) serveAgain() bool {
 	l := r.l
-	if len(l.again) == 0 {
-		return true
-	}
-	list := l.again
-	l.again = nil
-	for i, c := range list {
+	for range len(l.again) {
+		c := l.again[0]
+		l.again[0] = nil
+		l.again = l.again[1:]
 		c.queued = false
 		if c.closed || c.away {
 			continue
 		}
 		if !r.advance(c) {
-			l.again = append(l.again, list[i+1:]...)
 			return false
 		}
+	}
+	if len(l.again) == 0 {
+		l.again = nil
 	}
 	return true
 }
 
-// readMail runs what other threads sent.
+// readMail runs what other threads sent, in the order they sent it. What was taken out of the mailbox stays with the loop
+// until its turn, because a letter may cost the runner the loop.
 func (r *runner) readMail() bool {
 	l := r.l
 	var word [8]byte
 	_, _ = rawRead(l.wakefd, word[:])
-	r.mail = l.mail.take(r.mail[:0])
-	for i := range r.mail {
-		m := r.mail[i]
-		r.mail[i] = letter{}
+	l.letters = l.mail.take(l.letters)
+	for len(l.letters) > 0 {
+		m := l.letters[0]
+		l.letters[0] = letter{}
+		l.letters = l.letters[1:]
 		switch {
 		case m.loop != nil:
 			m.loop(r)
@@ -176,13 +183,11 @@ func (r *runner) readMail() bool {
 			m.c.later = append(m.c.later, m.work)
 		default:
 			if !r.deliver(m.c, m.work) {
-				for _, rest := range r.mail[i+1:] {
-					l.post(rest)
-				}
 				return false
 			}
 		}
 	}
+	l.letters = nil
 	return true
 }
 
@@ -239,6 +244,7 @@ func NewLoops(e *engine.Engine, opts Options) (*Loops, error) {
 	}
 	g.dog.init(g.loops)
 	for _, l := range g.loops {
+		l.done.Add(1)
 		l.start()
 	}
 	return g, nil
@@ -265,17 +271,20 @@ func (g *Loops) Close() {
 	g.dog.stop()
 }
 
+// shut ends the loop. A connection that is away is closed by the runner that has it, when it finds no loop to return to.
 func (r *runner) shut() {
-	for _, c := range r.l.conns {
+	l := r.l
+	l.closing = true
+	for _, m := range append(l.letters, l.mail.shut()...) {
+		if m.loop != nil {
+			m.loop(r)
+		}
+	}
+	l.letters = nil
+	for _, c := range l.conns {
 		if !c.away {
 			r.flush(c)
 			r.close(c)
-		}
-	}
-	r.l.closing = true
-	for _, m := range r.l.mail.shut() {
-		if m.loop != nil {
-			m.loop(r)
 		}
 	}
 }

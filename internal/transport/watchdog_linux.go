@@ -102,7 +102,9 @@ func (d *watchdog) look() {
 			continue
 		}
 		c := l.current.Load()
+		l.done.Add(1) // before the old runner can end, so that Close never sees a loop without a runner
 		if !l.busy.CompareAndSwap(batch, 0) {
+			l.done.Done()
 			continue
 		}
 		c.away = true

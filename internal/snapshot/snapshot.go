@@ -152,7 +152,8 @@ func (s *Snapshot) WriteTo(ctx context.Context, w io.Writer) (int64, error) {
 	if err := s.flush(out, 0); err != nil {
 		return out.Size(), err
 	}
-	return out.Size(), out.Finish()
+	err := out.Finish()
+	return out.Size(), err
 }
 
 // writeShard walks all slots of a shard, in every database.

@@ -27,7 +27,7 @@ func (s *shape) slotsOf(primary int) (first, last slot.ID) {
 
 // boot makes the nodes and the cluster.
 func (w *world) boot(s shape) error {
-	w.timeout, w.everySlot = s.timeout, true
+	w.timeout, w.everySlot, w.shape = s.timeout, true, s
 	members := s.primaries * (1 + s.replicas)
 	for i := range members + s.spare {
 		n := w.newNode()

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/covey-db/covey/internal/cluster/wire"
 	"github.com/covey-db/covey/internal/slot"
@@ -57,8 +58,8 @@ func (w *world) ownerCondition(c *command) (func() string, error) {
 	}, nil
 }
 
-// nodeCondition: what the node says of itself (primary, replica of=, ok, down), or what all others say of it (unknown,
-// failed).
+// nodeCondition: what nodes say of themselves (primary, replica of=, ok, down), or what all others say of them (unknown,
+// failed). With any=yes one of them is enough. Nodes that are down say nothing against it.
 func (w *world) nodeCondition(c *command, what string) (func() string, error) {
 	list, err := c.nodes(w, "node")
 	if err != nil {
@@ -70,19 +71,22 @@ func (w *world) nodeCondition(c *command, what string) (func() string, error) {
 			return nil, err
 		}
 	}
-	return func() string {
+	enough := c.args["any"] == "yes"
+	return func() (why string) {
 		for _, n := range list {
-			why := ""
+			why = ""
 			if what == "unknown" || what == "failed" {
 				why = w.othersSay(n, what)
 			} else if n.alive {
 				why = n.says(what, of)
+			} else if enough {
+				why = "node " + n.name() + " is down"
 			}
-			if why != "" {
+			if (why == "") == enough {
 				return why
 			}
 		}
-		return ""
+		return why
 	}, nil
 }
 
@@ -127,17 +131,21 @@ func (w *world) othersSay(n *node, what string) string {
 	return ""
 }
 
-// markCondition: a log line of this kind has come at least so often: "expect mark text=vote_granted min=2", with
-// underscores for blanks.
+// markCondition: a log line of this kind has come so often: "expect mark text=vote_granted min=2 max=3", with underscores
+// for blanks.
 func (w *world) markCondition(c *command) (func() string, error) {
-	least, err := c.number("min", 1)
+	least, err := c.number("min", 0)
+	if err != nil {
+		return nil, err
+	}
+	most, err := c.number("max", math.MaxInt)
 	if err != nil {
 		return nil, err
 	}
 	text := unscore(c.args["text"])
 	return func() string {
-		if w.trace.marks[text] < least {
-			return fmt.Sprintf("%q came %d times", text, w.trace.marks[text])
+		if came := w.trace.marks[text]; came < least || came > most {
+			return fmt.Sprintf("%q came %d times", text, came)
 		}
 		return ""
 	}, nil

@@ -55,7 +55,7 @@ func (w *world) unsettled(n *node, v *core.View) string {
 			}
 		case other.Flags.Has(wire.FlagFail | wire.FlagPFail | wire.FlagNoAddr):
 			return fmt.Sprintf("node %s sees node %s as %s", n.name(), peer.name(), other.Flags)
-		case other.IP.String() != peer.host:
+		case other.IP.String() != peer.host && (peer != n || !other.IP.IsZero()):
 			return fmt.Sprintf("node %s has an old address of node %s", n.name(), peer.name())
 		}
 	}

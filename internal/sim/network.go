@@ -111,7 +111,13 @@ func (n *network) dial(from *node, address string, bus bool, up func(*conn), fai
 		}
 		n.conns = append(n.conns, c)
 		to.deliver(to.life, func() { to.accept(c, bus) })
-		report(n.delay(to, from), func() { up(c) })
+		report(n.delay(to, from), func() {
+			if c.ends[0].open {
+				up(c)
+			} else {
+				failed() // it broke on the way
+			}
+		})
 	})
 }
 

@@ -122,7 +122,7 @@ func (n *node) start() {
 	n.links = map[core.LinkID]busEnd{}
 	n.accepted = core.LinkAccepted
 	n.answers = map[uint64]func(core.Reply){}
-	n.serving = slot.Set{}
+	n.w.safety.serve(n, slot.Set{})
 	n.data.restart(n)
 	n.w.net.touched()
 	n.step(core.Loaded{Slots: n.data.slots()})
@@ -142,7 +142,7 @@ func (n *node) stop(power bool) {
 		return
 	}
 	n.alive, n.vanished = false, power
-	n.serving = slot.Set{}
+	n.w.safety.serve(n, slot.Set{})
 	if power {
 		n.losePower()
 	}
@@ -224,7 +224,7 @@ func (n *node) prepare(e core.Effect) func() {
 		return func() { n.data.purge(&slots) }
 	case core.Routes:
 		serving := n.core.Serving()
-		return func() { n.serving = serving }
+		return func() { n.w.safety.serve(n, serving) }
 	case core.Pause:
 		return func() { n.pauseWrites(e) }
 	case core.Resume:

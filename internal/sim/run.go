@@ -8,11 +8,15 @@ import (
 
 // This file runs the commands of a script against a world.
 
+// ready is what a run says once the cluster has been made.
+const ready = "ready"
+
 // play makes the cluster and runs the commands.
 func (w *world) play(s *script, size shape) error {
 	if err := w.boot(size); err != nil {
 		return err
 	}
+	w.trace.say(w, "%s: %d nodes", ready, len(w.nodes))
 	for i := range s.commands[1:] {
 		c := &s.commands[1+i]
 		w.trace.say(w, "> %s", c.text)
@@ -190,7 +194,7 @@ func (w *world) doForget(c *command) error {
 	return nil
 }
 
-// doJoin lets a spare node meet the cluster through another: "join node=7 at=1".
+// doJoin lets a spare node meet the cluster through another: "join node=s1 at=p1". With by=seed it is on its way already.
 func (w *world) doJoin(c *command) error {
 	n, err := c.node(w, "node")
 	if err != nil {
@@ -200,7 +204,16 @@ func (w *world) doJoin(c *command) error {
 	if err != nil {
 		return err
 	}
+	if c.args["may"] == "fail" {
+		if r, answered := w.ask(at, "MEET", n.host, "6379"); answered && r.Kind == core.Status {
+			n.spare, n.gone = false, false
+		}
+		return w.failure
+	}
 	n.spare, n.gone = false, false
+	if c.args["by"] == "seed" {
+		return nil
+	}
 	return w.order(at, "MEET", n.host, "6379")
 }
 

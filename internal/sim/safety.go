@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"math/bits"
+
 	"github.com/covey-db/covey/internal/cluster/core"
 	"github.com/covey-db/covey/internal/cluster/wire"
 	"github.com/covey-db/covey/internal/slot"
@@ -15,11 +17,13 @@ type safety struct {
 	winners map[wire.Epoch]wire.NodeID
 	// voted says whom each node gave its vote in each epoch, across restarts.
 	voted map[ballot]*node
-	// epochs is the configuration epoch each node had last; it may only grow, but for a hard reset.
 	// dirty are nodes that have stepped since the last check.
 	dirty []*node
 	// rivals are pairs of nodes that both accept writes for a slot, and since when they could have known better.
 	rivals map[[2]int]instant
+	// servers counts the nodes that serve each slot, shared the slots that more than one serves.
+	servers [slot.Count]uint8
+	shared  int
 	// votesCast and elections count, for the report.
 	votesCast, elections int
 }
@@ -70,8 +74,32 @@ func (s *safety) stepped(n *node) {
 // has reached the old one.
 func (s *safety) grace() instant { return s.w.timeout + second }
 
+// serve notes which slots a node serves from now on.
+func (s *safety) serve(n *node, set slot.Set) {
+	for w := range set {
+		for word := set[w] ^ n.serving[w]; word != 0; word &= word - 1 {
+			at := w<<6 + bits.TrailingZeros64(word)
+			if set[w]>>(at&63)&1 != 0 {
+				if s.servers[at]++; s.servers[at] == 2 {
+					s.shared++
+				}
+			} else {
+				if s.servers[at]--; s.servers[at] == 1 {
+					s.shared--
+				}
+			}
+		}
+	}
+	n.serving = set
+}
+
 // check runs after every event.
 func (s *safety) check() {
+	if s.shared == 0 {
+		clear(s.rivals)
+		s.dirty = s.dirty[:0]
+		return
+	}
 	for _, n := range s.dirty {
 		for _, other := range s.w.nodes {
 			if other != n {
@@ -106,11 +134,8 @@ func (s *safety) compare(a, b *node) {
 // sharedSlot finds a slot for which both nodes accept writes.
 func sharedSlot(a, b *node) (slot.ID, bool) {
 	for w, word := range a.serving {
-		if word &= b.serving[w]; word == 0 {
-			continue
-		}
-		for bit := range slot.ID(64) {
-			if s := slot.ID(w)<<6 + bit; word>>bit&1 != 0 && a.accepts(s) && b.accepts(s) {
+		for word &= b.serving[w]; word != 0; word &= word - 1 {
+			if s := slot.ID(w<<6 + bits.TrailingZeros64(word)); a.accepts(s) && b.accepts(s) {
 				return s, true
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/covey-db/covey/internal/slot"
 )
 
 // This file reads scripts. A script is a text: one command a line, a verb and words, most of them name=value; "#" begins a
@@ -103,7 +105,8 @@ func (c *command) node(w *world, name string) (*node, error) {
 	return list[0], nil
 }
 
-// nodes gives the nodes an argument names: numbers with commas between them, or "*" for all.
+// nodes gives the nodes an argument names, with commas between them: a number; p2, the second primary at the start; r2, the
+// first replica of that, or r2.3 the third; s1, the first spare node; o100, who serves slot 100 now; or "*" for all.
 func (c *command) nodes(w *world, name string) ([]*node, error) {
 	text, ok := c.args[name]
 	if !ok {
@@ -114,13 +117,52 @@ func (c *command) nodes(w *world, name string) ([]*node, error) {
 	}
 	var list []*node
 	for word := range strings.SplitSeq(text, ",") {
-		i, err := strconv.Atoi(word)
-		if err != nil || i < 1 || i > len(w.nodes) {
+		i := w.shape.place(word)
+		if number, ok := strings.CutPrefix(word, "o"); ok {
+			i = w.placeOfOwner(number)
+		}
+		if i < 0 || i >= len(w.nodes) {
 			return nil, c.errorf("there is no node %q", word)
 		}
-		list = append(list, w.nodes[i-1])
+		list = append(list, w.nodes[i])
 	}
 	return list, nil
+}
+
+// placeOfOwner finds the place of the node that serves a slot, -1 if there is none.
+func (w *world) placeOfOwner(number string) int {
+	s, err := strconv.Atoi(number)
+	if err != nil || s < 0 || s >= slot.Count {
+		return -1
+	}
+	if n := w.ownerOf(slot.ID(s)); n != nil {
+		return n.index
+	}
+	return -1
+}
+
+// place finds the place of a node in the list of all by the name a script gives it, -1 if there is none.
+func (s *shape) place(name string) int {
+	if name == "" {
+		return -1
+	}
+	number, of, _ := strings.Cut(strings.TrimLeft(name, "prs"), ".")
+	i, err := strconv.Atoi(number)
+	nth := 1
+	if of != "" && err == nil {
+		nth, err = strconv.Atoi(of)
+	}
+	switch {
+	case err != nil || i < 1 || nth < 1:
+		return -1
+	case name[0] == 'r' && i <= s.primaries && nth <= s.replicas:
+		return s.primaries*nth + i - 1
+	case name[0] == 's' && i <= s.spare:
+		return s.primaries*(1+s.replicas) + i - 1
+	case name[0] == 'p' && i <= s.primaries, name[0] >= '0' && name[0] <= '9':
+		return i - 1
+	}
+	return -1
 }
 
 // shape reads the "nodes" command.

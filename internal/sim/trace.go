@@ -13,8 +13,9 @@ import (
 // trace writes the story of a run.
 type trace struct {
 	out io.Writer // nil: nothing is written
-	// level is the least level of log lines that are written.
+	// level is the least level of log lines that are written; with story only those that make the story.
 	level core.Level
+	story bool
 	// names gives the number of a node for people.
 	names map[wire.NodeID]string
 	// marks counts how often each log text came: rare branches can be seen to have been taken.
@@ -30,7 +31,7 @@ func (t *trace) log(n *node, l core.Log) {
 	if l.Level >= core.Error {
 		n.w.fail("node %s logs an error: %s", n.name(), l.Text)
 	}
-	if t.out == nil || l.Level < t.level {
+	if t.out == nil || l.Level < t.level || t.story && !isStory(l.Text) {
 		return
 	}
 	line := fmt.Sprintf("t=%s node=%s %s", n.w.clock(), n.name(), l.Text)
@@ -44,6 +45,17 @@ func (t *trace) log(n *node, l core.Log) {
 		line += fmt.Sprintf(" value=%d", l.Value)
 	}
 	fmt.Fprintln(t.out, line)
+}
+
+// isStory tells whether a log line belongs to the story of a run: what scripts are compared by.
+func isStory(text string) bool {
+	switch text {
+	case "asking for votes", "node has failed: a majority does not reach it", "last slot lost: following the new owner",
+		"failover by command timed out", "migrating to a primary without replicas", "node forgotten",
+		"epoch collides with that of another primary", "configuration epoch set":
+		return true
+	}
+	return false
 }
 
 // event writes something the world saw happen to a node.

@@ -38,6 +38,8 @@ type world struct {
 	nodes []*node
 	// timeout is the node timeout of every node.
 	timeout instant
+	// shape is what the cluster was made of.
+	shape shape
 	// everySlot says that every slot has to have an owner in the end.
 	everySlot bool
 

@@ -13,14 +13,21 @@ func announcedIP(l *link, p *wire.Packet) wire.Host {
 }
 
 // learnOwnAddress takes this node's own address from the socket on which a peer reached it: from a Meet, whose sender
-// was told the address by the operator, or from any ping while it has none. An announced address is never replaced.
-func (c *Core) learnOwnAddress(l *link, p *wire.Packet) {
-	if !c.cfg.AnnounceIP.IsZero() || l.local.IsZero() || l.local == c.me.ip {
+// was told the address by the operator, or from a ping while it has none. An address from nodes.conf counts only until a
+// member has reached this node elsewhere and none there: the machine may have moved. An announced one is never replaced.
+func (c *Core) learnOwnAddress(l *link, sender *node, p *wire.Packet) {
+	if !c.cfg.AnnounceIP.IsZero() || l.local.IsZero() {
 		return
 	}
-	if p.Type != wire.TypeMeet && !c.me.ip.IsZero() {
+	if l.local == c.me.ip {
+		c.reached = true
 		return
 	}
+	moved := sender != nil && !c.reached
+	if p.Type != wire.TypeMeet && !c.me.ip.IsZero() && !moved {
+		return
+	}
+	c.reached = true
 	c.me.ip = l.local
 	c.logNode(Info, "own address learned", c.me)
 	c.out.routes = true

@@ -42,7 +42,9 @@ type Core struct {
 	steps, ticks uint64
 
 	// me is this node; it is in the table like every other.
-	me *node
+	// reached says that a member has reached this node at the address it has in the table.
+	me      *node
+	reached bool
 	// byID and nodes are the table of nodes. The slice gives a stable order: a map has none.
 	byID  map[wire.NodeID]*node
 	nodes []*node

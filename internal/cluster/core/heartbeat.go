@@ -7,7 +7,7 @@ import "github.com/covey-db/covey/internal/cluster/wire"
 // onHeartbeat handles a Ping, Pong or Meet; sender is nil if it is no member.
 func (c *Core) onHeartbeat(l *link, sender *node, p *wire.Packet) {
 	if p.Type != wire.TypePong {
-		c.learnOwnAddress(l, p)
+		c.learnOwnAddress(l, sender, p)
 	}
 	switch {
 	case !l.inbound() && l.node.inHandshake():

@@ -91,7 +91,7 @@ func (c *Core) onConfigure(cfg Config) {
 		return
 	}
 	if cfg.AnnounceIP.IsZero() && !c.cfg.AnnounceIP.IsZero() {
-		c.me.ip = wire.Host{} // to be learned from the peers again
+		c.me.ip, c.reached = wire.Host{}, false // to be learned from the peers again
 	}
 	c.cfg = cfg
 	c.applyConfig()

@@ -1,0 +1,187 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// This file makes up random scripts, and shortens those that fail.
+
+const (
+	// swarmSteps bounds the number of things that go wrong in a random script; each is followed by a while of up to
+	// swarmPause milliseconds.
+	swarmStepsMin, swarmStepsMax = 8, 40
+	swarmPause                   = 4000
+	// peaceLimit is how long the nodes may take to agree once nothing goes wrong any more. It covers a failover that has
+	// to be tried again, after a primary that nobody could replace came back.
+	peaceLimit = "90s"
+)
+
+// gambler makes up a script.
+type gambler struct {
+	rng   *rand.Rand
+	lines []string
+	nodes int
+	// moved are slots that were on the move at some time.
+	moved []int
+	// joined are the spare nodes that were told to join.
+	joined map[int]bool
+	spare  int
+}
+
+func (g *gambler) add(format string, args ...any) {
+	g.lines = append(g.lines, fmt.Sprintf(format, args...))
+}
+
+// any picks a node that is a member from the start.
+func (g *gambler) any() int { return 1 + g.rng.IntN(g.nodes) }
+
+// some picks one to half of the nodes.
+func (g *gambler) some() string {
+	var list []string
+	for _, i := range g.rng.Perm(g.nodes)[:1+g.rng.IntN(max(1, g.nodes/2))] {
+		list = append(list, fmt.Sprint(i+1))
+	}
+	return strings.Join(list, ",")
+}
+
+// swarm makes up the script of a seed: a cluster of random shape, a random list of mishaps, then peace.
+func swarm(seed uint64) string {
+	g := &gambler{rng: rand.New(rand.NewPCG(seed, 0x5eed)), joined: map[int]bool{}}
+	primaries, replicas := 2+g.rng.IntN(4), g.rng.IntN(3)
+	g.nodes, g.spare = primaries*(1+replicas), g.rng.IntN(2)
+	g.add("nodes primaries=%d replicas=%d spare=%d seed=%d boot=conf", primaries, replicas, g.spare, seed)
+	g.add("write every=%dms", 5+g.rng.IntN(50))
+	for range swarmStepsMin + g.rng.IntN(swarmStepsMax-swarmStepsMin) {
+		g.mishap()
+		g.add("run %dms", 1+g.rng.IntN(swarmPause))
+	}
+	g.peace()
+	return strings.Join(g.lines, "\n")
+}
+
+// mishap lets something go wrong, or right again, or an operator do something.
+func (g *gambler) mishap() {
+	switch g.rng.IntN(20) {
+	case 0, 1, 2:
+		g.add("%s node=%d", [...]string{"kill", "power"}[g.rng.IntN(2)], g.any())
+	case 3, 4, 5:
+		g.add("start node=%s", g.some())
+	case 6:
+		g.add("freeze node=%d", g.any())
+	case 7:
+		g.add("thaw node=*")
+	case 8:
+		g.add("cut nodes=%s", g.some())
+	case 9:
+		g.add("cut nodes=%s way=%s", g.some(), [...]string{"in", "out"}[g.rng.IntN(2)])
+	case 10:
+		g.add("cut nodes=%d from=%s", g.any(), g.some())
+	case 11, 12:
+		g.add("heal")
+	case 13:
+		g.network()
+	case 14:
+		g.add("flap a=%d b=%d every=%dms for=%dms", g.any(), g.any(), 50+g.rng.IntN(500), 1000+g.rng.IntN(10000))
+	case 15:
+		g.add("disk node=%s sync=%dms", g.some(), 1+g.rng.IntN(1500))
+	case 16, 17:
+		g.add("try node=%d FAILOVER%s", g.any(), [...]string{"", "", " FORCE", " TAKEOVER"}[g.rng.IntN(4)])
+	case 18:
+		slot, count := g.rng.IntN(16000), 1+g.rng.IntN(5)
+		for s := slot; s < slot+count; s++ {
+			g.moved = append(g.moved, s)
+		}
+		g.add("move slot=%d count=%d to=%d may=fail", slot, count, g.any())
+	default:
+		g.member()
+	}
+}
+
+func (g *gambler) network() {
+	switch g.rng.IntN(3) {
+	case 0:
+		g.add("delay min=%dms max=%dms", g.rng.IntN(5), 5+g.rng.IntN(200))
+	case 1:
+		g.add("loss rate=0.%02d", g.rng.IntN(20))
+	default:
+		g.add("slow node=%d factor=%d", g.any(), 1+g.rng.IntN(100))
+	}
+}
+
+// member lets a spare node join, or a replica change its primary.
+func (g *gambler) member() {
+	if g.spare > 0 && g.rng.IntN(2) == 0 {
+		n := g.nodes + 1 + g.rng.IntN(g.spare)
+		g.joined[n] = true
+		g.add("join node=%d at=%d may=fail", n, g.any())
+		return
+	}
+	g.add("try node=%d REPLICATE @%d", g.any(), g.any())
+}
+
+// peace ends all mishaps and asks for agreement, twice: it must also last.
+func (g *gambler) peace() {
+	g.add("heal")
+	g.add("delay min=1ms max=3ms")
+	g.add("loss rate=0")
+	g.add("slow node=* factor=1")
+	g.add("disk node=* sync=2ms")
+	g.add("thaw node=*")
+	g.add("start node=*")
+	for _, s := range g.moved {
+		g.add("try node=* SETSLOT %d STABLE", s)
+	}
+	for n := range g.spare {
+		if n += g.nodes + 1; g.joined[n] {
+			g.add("join node=%d at=1 may=fail", n)
+		}
+	}
+	g.add("run until stable limit=%s", peaceLimit)
+	g.add("run 10s")
+	g.add("run until stable limit=10s")
+}
+
+// reduceRuns bounds how often a failing script is run to find a shorter one.
+const reduceRuns = 150
+
+// reduce takes commands out of a failing script as long as it goes on failing, and gives what is left.
+func reduce(s *script, size shape, seed uint64) string {
+	runs := 0
+	fails := func(commands []command) bool {
+		runs++
+		_, err := execute(&script{commands: commands}, size, seed, nil, 0)
+		return err != nil && !strings.Contains(err.Error(), "line ")
+	}
+	commands := s.commands
+	for chunk := max(1, len(commands)/4); chunk > 0; chunk /= 2 {
+		for at := 1; at < len(commands) && runs < reduceRuns; {
+			end := min(at+chunk, len(commands))
+			shorter := append(append([]command(nil), commands[:at]...), commands[end:]...)
+			if endsInPeace(shorter) && fails(shorter) {
+				commands = shorter
+			} else {
+				at = end
+			}
+		}
+	}
+	var b strings.Builder
+	for i := range commands {
+		fmt.Fprintln(&b, commands[i].text)
+	}
+	return b.String()
+}
+
+// endsInPeace tells whether what ends the mishaps is still in the script, without which no agreement can be asked for.
+func endsInPeace(commands []command) bool {
+	needed := map[string]bool{"heal": true, "thaw node=*": true, "start node=*": true}
+	for i := len(commands) - 1; i >= 0 && len(needed) > 0; i-- {
+		delete(needed, commands[i].text)
+		switch commands[i].verb {
+		case "cut", "freeze", "kill", "power":
+			return false
+		}
+	}
+	return len(needed) == 0
+}

@@ -80,8 +80,9 @@ type RouteChange struct {
 	Route Route
 }
 
-// Flip changes routes, each under its shard's lock; when it returns no command executes under an old route.
-func (r *Routes) Flip(changes []RouteChange) {
+// Flip changes routes, each under its shard's lock; when it returns no command executes under an old route. held is a shard
+// that the caller has locked already, -1 for none.
+func (r *Routes) Flip(changes []RouteChange, held int) {
 	for shard := range r.e.shards {
 		s := &r.e.shards[shard]
 		locked := false
@@ -89,7 +90,7 @@ func (r *Routes) Flip(changes []RouteChange) {
 			if int(ch.Slot)&(len(r.e.shards)-1) != shard {
 				continue
 			}
-			if !locked {
+			if !locked && shard != held {
 				s.mu.Lock()
 				locked = true
 			}
@@ -100,6 +101,9 @@ func (r *Routes) Flip(changes []RouteChange) {
 		}
 	}
 }
+
+// SetLocked changes one route; the caller holds the lock of the slot's shard.
+func (r *Routes) SetLocked(ch RouteChange) { r.slots[ch.Slot] = ch.Route }
 
 // At is the route of a slot whose shard is locked.
 func (r *Routes) At(s slot.ID) Route { return r.slots[s] }

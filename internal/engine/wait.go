@@ -23,6 +23,8 @@ const (
 	WaitPause          // CLIENT PAUSE: the command is executed again afterwards
 	WaitAcks           // WAIT
 	WaitKeys           // a blocking pop
+	WaitWork           // another goroutine works on the command; only its end resumes the session
+	WaitCluster        // a cluster command that the bus carries out
 )
 
 // Wait is a suspension in progress: a handle for whoever ends it.
@@ -40,7 +42,7 @@ func (c *Ctx) Suspend(kind WaitKind, timeout time.Duration, onTimeout func(c *Ct
 	s.wait.kind.Store(uint32(kind))
 	s.wait.onEnd = cancel
 	s.wait.expire.Store(&onTimeout)
-	s.setFlag(FlagBlocked, kind != WaitPause)
+	s.setFlag(FlagBlocked, kind == WaitAcks || kind == WaitKeys)
 	w := Wait{s, s.wait.token.Add(1)} // last: who sees the token sees the rest
 	if timeout > 0 {
 		s.wait.timer = time.AfterFunc(timeout, func() { w.Resume(onTimeout) })
@@ -97,7 +99,7 @@ func (w *Worker) RunFor(s *Session, fn func(c *Ctx)) {
 func (s *Session) Unblock(withError bool) bool {
 	token := s.wait.token.Load()
 	kind := WaitKind(s.wait.kind.Load())
-	if token&1 == 0 || kind == WaitPause || kind == WaitNone {
+	if token&1 == 0 || kind != WaitAcks && kind != WaitKeys {
 		return false
 	}
 	reply := *s.wait.expire.Load()

@@ -1,21 +1,73 @@
 package server
 
 import (
-	"context"
-	"errors"
+	"crypto/rand"
+	"path/filepath"
 
-	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/clock"
+	"github.com/covey-db/covey/internal/cluster/bus"
+	"github.com/covey-db/covey/internal/cluster/core"
+	"github.com/covey-db/covey/internal/cluster/wire"
 )
 
-// clusterBus is what the server needs of the cluster's driver.
-type clusterBus interface {
-	Handlers() map[string]engine.Handler
-	Load() error
-	Run(ctx context.Context) error
-	Close()
-	SettingsChanged()
+// busPortOffset is what is added to the client port where cluster-port is not set.
+const busPortOffset = 10000
+
+func (s *Server) newBus() (*bus.Bus, error) {
+	o := bus.Options{
+		Engine: s.engine, Replication: s.repl, Settings: s.clusterSettings, Log: s.log,
+		ConfFile: s.inDir(s.store.String("cluster-config-file")), Bind: s.store.Strings("bind"), BusPort: s.busPort(),
+	}
+	if _, err := rand.Read(o.Seed[:]); err != nil {
+		return nil, err
+	}
+	return bus.New(o)
 }
 
-func (s *Server) newBus() (clusterBus, error) { return nil, errors.New("no bus yet") }
+// inDir is a path seen from the data directory.
+func (s *Server) inDir(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(s.store.String("dir"), path)
+}
 
-func noClusterHandlers() map[string]engine.Handler { return nil }
+func (s *Server) busPort() int {
+	if p := int(s.store.Int("cluster-port")); p != 0 {
+		return p
+	}
+	return int(s.store.Int("port")) + busPortOffset
+}
+
+var endpointKinds = map[string]bus.EndpointKind{
+	"ip": bus.EndpointIP, "hostname": bus.EndpointHostname, "unknown-endpoint": bus.EndpointUnknown,
+}
+
+// clusterSettings are what the configuration says of the cluster now.
+func (s *Server) clusterSettings() bus.Settings {
+	c := s.store.Snapshot()
+	port, busPort := c.Int("cluster-announce-port"), c.Int("cluster-announce-bus-port")
+	if port == 0 {
+		port = c.Int("port")
+	}
+	if busPort == 0 {
+		busPort = int64(s.busPort())
+	}
+	set := bus.Settings{Endpoint: endpointKinds[c.String("cluster-preferred-endpoint-type")]}
+	set.Core = core.Config{
+		NodeTimeout:           clock.Millis(c.Int("cluster-node-timeout")),
+		PingInterval:          0,
+		ReplicaValidityFactor: c.Int("cluster-replica-validity-factor"),
+		ReplicaPingPeriod:     clock.Millis(c.Int("repl-ping-replica-period") * 1000),
+		MigrationBarrier:      int(c.Int("cluster-migration-barrier")),
+		AllowReplicaMigration: c.Bool("cluster-allow-replica-migration"),
+		RequireFullCoverage:   c.Bool("cluster-require-full-coverage"),
+		ReplicaNoFailover:     c.Bool("cluster-replica-no-failover"),
+		TCPPort:               uint16(port),
+		BusPort:               uint16(busPort),
+		Hostname:              c.String("cluster-announce-hostname"),
+		NodeName:              c.String("cluster-announce-human-nodename"),
+	}
+	set.Core.AnnounceIP, _ = wire.ParseHost(c.String("cluster-announce-ip"))
+	return set
+}

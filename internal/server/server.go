@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/covey-db/covey/internal/clock"
+	"github.com/covey-db/covey/internal/cluster/bus"
 	"github.com/covey-db/covey/internal/command"
 	"github.com/covey-db/covey/internal/config"
 	"github.com/covey-db/covey/internal/engine"
@@ -46,7 +47,7 @@ type Server struct {
 	taker  *snapshot.Taker
 	saver  *persist.Saver
 	repl   *replication.Manager
-	bus    clusterBus // nil outside cluster mode
+	bus    *bus.Bus // nil outside cluster mode
 	loops  *transport.Loops
 	output *logFile
 
@@ -106,7 +107,7 @@ func (s *Server) build(loaded *config.Loaded) error {
 		}
 		handlers = append(handlers, s.bus.Handlers())
 	} else {
-		handlers = append(handlers, noClusterHandlers())
+		handlers = append(handlers, bus.DisabledHandlers())
 	}
 	all := make(map[string]engine.Handler)
 	for _, family := range handlers {

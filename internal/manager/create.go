@@ -54,6 +54,9 @@ func Create(ctx context.Context, conns []*Conn, plan Plan) error {
 	if err := follow(ctx, conns, plan); err != nil {
 		return err
 	}
+	if err := await(ctx, func() (bool, error) { return allSee(conns, len(plan.Replicas)) }); err != nil {
+		return fmt.Errorf("the nodes do not agree on their roles: %w", err)
+	}
 	if err := await(ctx, func() (bool, error) { return allHealthy(conns) }); err != nil {
 		return fmt.Errorf("the cluster did not become healthy: %w", err)
 	}
@@ -116,6 +119,26 @@ func allHealthy(conns []*Conn) (bool, error) {
 		ok, err := Healthy(c)
 		if !ok || err != nil {
 			return false, err
+		}
+	}
+	return true, nil
+}
+
+// allSee says whether every node knows of so many replicas.
+func allSee(conns []*Conn, replicas int) (bool, error) {
+	for _, c := range conns {
+		nodes, err := Nodes(c)
+		if err != nil {
+			return false, err
+		}
+		seen := 0
+		for _, node := range nodes {
+			if node.Role() == "replica" {
+				seen++
+			}
+		}
+		if seen != replicas {
+			return false, nil
 		}
 	}
 	return true, nil

@@ -132,6 +132,7 @@ cluster-enabled yes
 cluster-config-file nodes.conf
 cluster-node-timeout %d
 cluster-announce-ip 127.0.0.1
+cluster-require-full-coverage no
 save 60 1
 `, n.port, n.dir, filepath.Join(n.dir, "covey.log"), l.opts.NodeTimeout.Milliseconds())
 }

@@ -28,7 +28,7 @@ func NewPlan(primaries, replicas int) (Plan, error) {
 	}
 	var p Plan
 	for i := range primaries {
-		first, last := i*slot.Count/primaries, (i+1)*slot.Count/primaries-1
+		first, last := boundary(i, primaries), boundary(i+1, primaries)-1
 		p.Ranges = append(p.Ranges, Range{First: slot.ID(first), Last: slot.ID(last)})
 	}
 	for i := range replicas {
@@ -36,3 +36,6 @@ func NewPlan(primaries, replicas int) (Plan, error) {
 	}
 	return p, nil
 }
+
+// boundary is the first slot of the i-th of n primaries, rounded to the nearest as redis-cli does it.
+func boundary(i, n int) int { return (2*i*slot.Count + n) / (2 * n) }

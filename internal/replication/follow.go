@@ -148,16 +148,23 @@ func (m *Manager) stopFollowing() bool {
 const retryWait = 250 * time.Millisecond
 
 func (f *follower) run(ctx context.Context) {
+	said := "" // the last reason that was logged: a primary that stays away is told of once
 	for ctx.Err() == nil {
 		f.state.Store(int32(linkConnecting))
 		err := f.attempt(ctx)
+		if f.phase() == linkConnected {
+			said = ""
+		}
 		f.state.Store(int32(linkConnect))
 		f.m.e.Role.SetLinkUp(false)
 		f.downAt.CompareAndSwap(0, time.Now().UnixNano())
 		if ctx.Err() != nil {
 			return
 		}
-		f.m.log.Warn("Connection with master lost", "primary", f.addr, "reason", err)
+		if reason := err.Error(); reason != said {
+			said = reason
+			f.m.log.Warn("Connection with master lost", "primary", f.addr, "reason", reason)
+		}
 		f.m.changed()
 		select {
 		case <-ctx.Done():

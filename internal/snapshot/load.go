@@ -1,10 +1,12 @@
 package snapshot
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
+	"time"
 
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/keyspace"
@@ -34,17 +36,33 @@ type Loaded struct {
 // ErrUnknownType says that the file holds a type this server cannot keep.
 var ErrUnknownType = errors.New("value of a type that is not supported")
 
-// Load reads an RDB file into the keyspace, one key at a time under its shard's lock.
-func Load(e *engine.Engine, r io.Reader, opts LoadOptions) (Loaded, error) {
-	l := &loader{e: e, opts: opts, out: Loaded{Offset: -1}}
+// Load reads an RDB file into the keyspace, one key at a time under its shard's lock. It stops when ctx ends.
+func Load(ctx context.Context, e *engine.Engine, r io.Reader, opts LoadOptions) (Loaded, error) {
+	l := &loader{ctx: ctx, e: e, opts: opts, out: Loaded{Offset: -1}}
 	sum, err := rdb.NewDecoder(r, rdb.Options{Unsummed: opts.Unsummed}).Decode(l)
 	l.out.Summary = sum
 	return l.out, err
 }
 
+// pause waits for micros a key; what slows saving and loading down for tests is more often 0.
+func pause(ctx context.Context, micros, keys int64) error {
+	if micros <= 0 || keys == 0 {
+		return nil
+	}
+	t := time.NewTimer(time.Duration(micros*keys) * time.Microsecond)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // loader builds records from what the decoder reads.
 type loader struct {
 	rdb.Nop
+	ctx  context.Context
 	e    *engine.Engine
 	opts LoadOptions
 	out  Loaded
@@ -76,7 +94,10 @@ func (l *loader) SelectDB(db int) error {
 
 func (l *loader) Key(m *rdb.Meta) error {
 	l.meta = m
-	return nil
+	if err := l.ctx.Err(); err != nil {
+		return err
+	}
+	return pause(l.ctx, l.e.Settings.LoadKeyDelay.Load(), 1)
 }
 
 func (l *loader) String(v []byte) error {

@@ -72,7 +72,11 @@ type Snapshot struct {
 	Offset engine.Offset
 }
 
-type dbSize struct{ keys, expires int64 }
+// dbSize is what a database held at the cut; the file tells it once, as a hint.
+type dbSize struct {
+	keys, expires int64
+	told          bool
+}
 
 // side collects the old records that writers hand over in one shard, by database. The shard's lock guards it.
 type side struct {
@@ -167,7 +171,11 @@ func (s *Snapshot) writeShard(ctx context.Context, out *rdb.Writer, shard int) e
 			if err := ctx.Err(); err != nil {
 				return err
 			}
+			before := s.keys
 			s.visit(shard, db, &w)
+			if err := pause(ctx, s.t.e.Settings.SaveKeyDelay.Load(), s.keys-before); err != nil {
+				return err
+			}
 			if err := s.flush(out, pieceBytes); err != nil {
 				return err
 			}
@@ -231,12 +239,11 @@ func (s *Snapshot) selectDB(db int) {
 	if s.db == db {
 		return
 	}
-	first := s.sizes[db].keys > 0
 	s.db = db
 	s.buf = rdb.AppendSelectDB(s.buf, db)
-	if first {
-		s.buf = rdb.AppendResizeDB(s.buf, uint64(s.sizes[db].keys), uint64(s.sizes[db].expires))
-		s.sizes[db] = dbSize{}
+	if size := &s.sizes[db]; !size.told {
+		size.told = true
+		s.buf = rdb.AppendResizeDB(s.buf, uint64(size.keys), uint64(size.expires))
 	}
 }
 

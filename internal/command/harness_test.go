@@ -115,7 +115,7 @@ func (h *harness) serveAllSlots() {
 		changes = append(changes, engine.RouteChange{Slot: slot.ID(s), Route: engine.Route{State: engine.RouteMine, Other: engine.NoNode}})
 	}
 	h.e.Routes.SetEndpoints([]engine.Endpoint{{Plain: "127.0.0.1:7000"}})
-	h.e.Routes.Flip(changes, -1)
+	h.e.Routes.Flip(changes)
 	h.e.Routes.SetHealth(engine.HealthOK)
 }
 

@@ -1,10 +1,5 @@
 package engine
 
-import (
-	"github.com/covey-db/covey/internal/keyspace"
-	"github.com/covey-db/covey/internal/slot"
-)
-
 // Shards ranges over the numbers of the shards.
 func (e *Engine) Shards() int { return len(e.shards) }
 
@@ -24,28 +19,5 @@ func (e *Engine) FreeTrash(perHold int) {
 func (e *Engine) DetachAll(shard int) {
 	for db := range e.dbs {
 		e.shards[shard].Part.DetachDB(db)
-	}
-}
-
-// PurgeSlot removes every key of a slot that belongs to another node now, and logs the removals.
-func (e *Engine) PurgeSlot(w *Worker, s slot.ID) {
-	c := w.background()
-	c.WithShard(keyspace.ShardOf(s), func(sh *Shard) bool {
-		for db := range e.dbs {
-			c.S.db = db
-			sh.Part.Each(db, s, func(r keyspace.Rec) bool {
-				c.logDelete(r.Key())
-				if len(sh.watch.byKey) != 0 {
-					sh.watch.touch(db, r.Key())
-				}
-				return true
-			})
-			sh.Part.DetachSlot(db, s)
-		}
-		return true
-	})
-	if w.logged {
-		w.logged = false
-		e.Log.Kick()
 	}
 }

@@ -80,9 +80,8 @@ type RouteChange struct {
 	Route Route
 }
 
-// Flip changes routes, each under its shard's lock; when it returns no command executes under an old route. held is a shard
-// that the caller has locked already, -1 for none.
-func (r *Routes) Flip(changes []RouteChange, held int) {
+// Flip changes routes, each under its shard's lock; when it returns no command executes under an old route.
+func (r *Routes) Flip(changes []RouteChange) {
 	for shard := range r.e.shards {
 		s := &r.e.shards[shard]
 		locked := false
@@ -90,7 +89,7 @@ func (r *Routes) Flip(changes []RouteChange, held int) {
 			if int(ch.Slot)&(len(r.e.shards)-1) != shard {
 				continue
 			}
-			if !locked && shard != held {
+			if !locked {
 				s.mu.Lock()
 				locked = true
 			}

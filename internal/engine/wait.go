@@ -24,7 +24,6 @@ const (
 	WaitAcks           // WAIT
 	WaitKeys           // a blocking pop
 	WaitWork           // another goroutine works on the command; only its end resumes the session
-	WaitCluster        // a cluster command that the bus carries out
 )
 
 // Wait is a suspension in progress: a handle for whoever ends it.

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"crypto/rand"
 	"path/filepath"
 
 	"github.com/covey-db/covey/internal/clock"
@@ -14,14 +13,10 @@ import (
 const busPortOffset = 10000
 
 func (s *Server) newBus() (*bus.Bus, error) {
-	o := bus.Options{
+	return bus.New(bus.Options{
 		Engine: s.engine, Replication: s.repl, Settings: s.clusterSettings, Log: s.log,
 		ConfFile: s.inDir(s.store.String("cluster-config-file")), Bind: s.store.Strings("bind"), BusPort: s.busPort(),
-	}
-	if _, err := rand.Read(o.Seed[:]); err != nil {
-		return nil, err
-	}
-	return bus.New(o)
+	})
 }
 
 // inDir is a path seen from the data directory.
@@ -53,7 +48,10 @@ func (s *Server) clusterSettings() bus.Settings {
 	if busPort == 0 {
 		busPort = int64(s.busPort())
 	}
-	set := bus.Settings{Endpoint: endpointKinds[c.String("cluster-preferred-endpoint-type")]}
+	set := bus.Settings{
+		Endpoint:         endpointKinds[c.String("cluster-preferred-endpoint-type")],
+		LinkSendBytesMax: c.Int("cluster-link-sendbuf-limit"),
+	}
 	set.Core = core.Config{
 		NodeTimeout:           clock.Millis(c.Int("cluster-node-timeout")),
 		PingInterval:          0,

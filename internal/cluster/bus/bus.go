@@ -22,7 +22,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,10 +40,13 @@ type Options struct {
 	Replication *replication.Manager
 	// Settings is asked at start and after every SettingsChanged.
 	Settings func() Settings
-	// ConfFile is cluster-config-file; a relative name is below Dir.
+	// ConfFile is the path of nodes.conf.
 	ConfFile string
-	Dir      string
-	Log      *slog.Logger
+	// Bind are the addresses to listen on; a leading "-" marks one that may be missing on this machine. BusPort is the
+	// port of the bus.
+	Bind    []string
+	BusPort int
+	Log     *slog.Logger
 	// Clock is the time; nil is the real one.
 	Clock clock.Source
 	// Seed feeds node ids and delays; zero: taken from the system.
@@ -68,7 +70,7 @@ func (o *Options) validate() error {
 		o.Clock = clock.Real()
 	}
 	if o.FS == nil {
-		o.FS = vfs.OS
+		o.FS = vfs.OS{}
 	}
 	if o.Dial == nil {
 		o.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
@@ -178,26 +180,18 @@ func (b *Bus) now() clock.Millis {
 	return b.startWall + clock.Millis((b.opts.Clock.Nanos()-b.startNanos)/int64(time.Millisecond))
 }
 
-// confPath is where nodes.conf is.
-func (b *Bus) confPath() string {
-	if filepath.IsAbs(b.opts.ConfFile) {
-		return b.opts.ConfFile
-	}
-	return filepath.Join(b.opts.Dir, b.opts.ConfFile)
-}
-
 // Load locks and reads nodes.conf and opens the port of the bus; nodes that connect are served once Run runs.
 func (b *Bus) Load() error {
-	path := b.confPath()
+	path := b.opts.ConfFile
 	if err := b.lockConf(path); err != nil {
 		return err
 	}
 	s := b.settings.Load()
-	conf, err := b.readConf(path, s.TLSCluster)
+	conf, err := b.readConf(path, s.Core.TLSCluster)
 	if err != nil {
 		return err
 	}
-	c, err := core.New(core.Options{Config: s.coreConfig(b.log), Seed: b.opts.Seed, Conf: conf})
+	c, err := core.New(core.Options{Config: s.Core, Seed: b.opts.Seed, Conf: conf})
 	if err != nil {
 		return fmt.Errorf("Unrecoverable error: corrupted cluster config file %q: %w", path, err)
 	}
@@ -216,7 +210,7 @@ func (b *Bus) Load() error {
 		b.e.Role.SetReplica(true)
 		b.e.UnlockAll()
 	}
-	return b.listen(s)
+	return b.listen()
 }
 
 // lockConf takes the lock that keeps two nodes from sharing one nodes.conf. The file itself is replaced at every write,

@@ -11,7 +11,7 @@ import (
 
 // This file holds the CLUSTER commands; command_view.go has those that show the cluster.
 
-// orders are the subcommands that go to the core.
+// orderNames are the subcommands that go to the core.
 var orderNames = [...]string{
 	"meet", "forget", "addslots", "addslotsrange", "delslots", "delslotsrange", "flushslots", "setslot", "replicate",
 	"failover", "reset", "bumpepoch", "set-config-epoch", "saveconfig", "count-failure-reports",
@@ -40,8 +40,8 @@ func (b *Bus) Handlers() map[string]engine.Handler {
 	return table
 }
 
-// Disabled are the CLUSTER commands of a node outside cluster mode.
-func Disabled() map[string]engine.Handler {
+// DisabledHandlers are the CLUSTER commands of a node outside cluster mode.
+func DisabledHandlers() map[string]engine.Handler {
 	table := make(map[string]engine.Handler)
 	for name := range (*Bus)(nil).Handlers() {
 		table[name] = engine.Handler{Run: func(c *engine.Ctx) { c.Err("ERR This instance has cluster support disabled") }}

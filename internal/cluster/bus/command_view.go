@@ -108,14 +108,14 @@ func (b *Bus) cmdLinks(c *engine.Ctx) {
 type shown struct {
 	*core.View
 	c    *engine.Ctx
-	kind EndpointType
+	kind EndpointKind
 }
 
 // show takes a view; this node's own offset is that of now.
 func (b *Bus) show(c *engine.Ctx) shown {
 	v := b.View()
 	v.Me().Offset = uint64(b.e.Log.End())
-	return shown{View: v, c: c, kind: b.settings.Load().PreferredEndpoint}
+	return shown{View: v, c: c, kind: b.settings.Load().Endpoint}
 }
 
 // replicasOf lists the places of the replicas of a primary that clients may read from.

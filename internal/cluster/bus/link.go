@@ -200,7 +200,7 @@ const (
 func (b *Bus) connect(id core.LinkID, addr string) {
 	l := newLink(id)
 	l.known.Store(true)
-	within := min(max(b.settings.Load().NodeTimeout, dialMin), dialMax)
+	within := min(max(b.settings.Load().Core.NodeTimeout.Duration(), dialMin), dialMax)
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	l.quit = cancel
 	if !b.links.add(l) {

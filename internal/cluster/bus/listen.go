@@ -16,16 +16,16 @@ import (
 const portMax = 65535
 
 // listen opens the bus port on every bind address.
-func (b *Bus) listen(s *Settings) error {
-	port := s.listenPort()
+func (b *Bus) listen() error {
+	port := b.opts.BusPort
 	switch {
 	case port > portMax:
 		return errors.New("Redis port number too high. Cluster communication port is 10,000 port numbers higher than your " +
 			"Redis port. Your Redis port number must be 55535 or less.")
-	case len(s.Bind) == 0:
+	case len(b.opts.Bind) == 0:
 		return errors.New("No bind address is configured, but it is required for the Cluster bus.")
 	}
-	for _, addr := range s.Bind {
+	for _, addr := range b.opts.Bind {
 		addr, optional := strings.CutPrefix(addr, "-")
 		l, err := listenOn(addr, port)
 		if err == nil {

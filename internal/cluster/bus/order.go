@@ -63,7 +63,7 @@ type counted struct {
 	in  int // in the slot of SETSLOT
 }
 
-func (k counted) Keys() int           { return k.all }
+func (k counted) Keys() int          { return k.all }
 func (k counted) KeysIn(slot.ID) int { return k.in }
 
 // asked is the event that carries an order to Run's goroutine.
@@ -96,7 +96,7 @@ func (b *Bus) beginSetSlot(o *order, s slot.ID) {
 		return
 	}
 	if view := b.View(); before&engine.RouteMine != 0 && int(view.Owner[s])-1 != view.Myself {
-		b.router.giveAway(s, view, b.settings.Load().PreferredEndpoint)
+		b.router.giveAway(s, view, b.settings.Load().Endpoint)
 	}
 }
 

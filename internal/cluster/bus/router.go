@@ -34,7 +34,7 @@ func (r *router) init(e *engine.Engine) {
 
 // install makes the engine serve and redirect as a view says. A cluster that is down stops serving before routes change,
 // one that is up serves after.
-func (r *router) install(v *core.View, kind EndpointType) {
+func (r *router) install(v *core.View, kind EndpointKind) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if v.State != wire.StateOK {
@@ -111,7 +111,7 @@ func (r *router) number(id wire.NodeID) engine.NodeIndex {
 }
 
 // publish gives the engine the addresses of the numbered nodes. mu is held.
-func (r *router) publish(v *core.View, kind EndpointType) {
+func (r *router) publish(v *core.View, kind EndpointKind) {
 	fresh := append([]engine.Endpoint(nil), r.mu.endpoints...)
 	for i := range v.Nodes {
 		n := &v.Nodes[i]
@@ -149,7 +149,7 @@ func (r *router) forget(v *core.View, wanted *[slot.Count]engine.Route) {
 }
 
 // giveAway redirects a slot to its new owner at once; the caller holds the lock of the slot's shard.
-func (r *router) giveAway(s slot.ID, v *core.View, kind EndpointType) {
+func (r *router) giveAway(s slot.ID, v *core.View, kind EndpointKind) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	route := r.plan(v)[s]
@@ -159,7 +159,7 @@ func (r *router) giveAway(s slot.ID, v *core.View, kind EndpointType) {
 }
 
 // preferred is the host that clients are told.
-func preferred(n *core.NodeView, kind EndpointType) string {
+func preferred(n *core.NodeView, kind EndpointKind) string {
 	switch kind {
 	case EndpointHostname:
 		if n.Hostname == "" {

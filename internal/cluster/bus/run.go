@@ -59,7 +59,7 @@ func (b *Bus) Run(ctx context.Context) error {
 		case <-b.disk.wrote:
 			b.release()
 		case <-b.changed:
-			b.step(core.Configure{Config: b.reread().coreConfig(b.log)})
+			b.step(core.Configure{Config: b.reread().Core})
 		case m := <-b.news:
 			b.step(m)
 		}
@@ -181,7 +181,7 @@ func (b *Bus) carry(effects []core.Effect) (logs []core.Log) {
 			}
 		case core.Routes:
 			view := b.core.View()
-			b.hands.put(b.hold, func() { b.router.install(view, b.settings.Load().PreferredEndpoint) })
+			b.hands.put(b.hold, func() { b.router.install(view, b.settings.Load().Endpoint) })
 			if purge != nil {
 				lost := purge
 				purge = nil

@@ -242,6 +242,12 @@ func (c *Core) Moving(s slot.ID) (to, from wire.NodeID) {
 	return to, from
 }
 
+// KnowsPeer tells whether the peer of a link is a node of the table.
+func (c *Core) KnowsPeer(id LinkID) bool {
+	l := c.links[id]
+	return l != nil && l.node != nil
+}
+
 // MyID is the name of this node.
 func (c *Core) MyID() wire.NodeID { return c.me.id }
 

@@ -12,6 +12,7 @@ type tools struct {
 	Server struct{}     `cmd:"" help:"Run a node; takes what redis-server takes: [redis.conf] [--directive value ...] [-]."`
 	Up     upCommand    `cmd:"" help:"Run a whole cluster on this machine."`
 	Check  checkCommand `cmd:"" help:"Check an RDB file."`
+	Sim    simCommand   `cmd:"" help:"Simulate a cluster with faults."`
 }
 
 // runTools is every command but "server".

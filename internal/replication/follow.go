@@ -22,13 +22,14 @@ type linkPhase int32
 
 const (
 	linkConnect    linkPhase = iota // waits for the next attempt
-	linkConnecting                  // dials and greets
+	linkConnecting                  // dials
+	linkHandshake                   // greets and asks for the stream
 	linkSync                        // receives or loads a snapshot
 	linkConnected                   // applies the stream
 )
 
 func (p linkPhase) String() string {
-	return [...]string{"connect", "connecting", "sync", "connected"}[p]
+	return [...]string{"connect", "connecting", "handshake", "sync", "connected"}[p]
 }
 
 // follower is the link to one primary, from REPLICAOF to the next role.
@@ -188,6 +189,7 @@ func (f *follower) attempt(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	f.state.Store(int32(linkHandshake))
 	p := &primaryConn{f: f, conn: conn, timeout: s.Timeout}
 	if err := p.greet(s); err != nil {
 		return err
@@ -283,7 +285,7 @@ func (p *primaryConn) greet(s Settings) error {
 			return err
 		}
 		if strings.HasPrefix(answer, "-") {
-			return fmt.Errorf("unable to AUTH to master: %s", answer)
+			return fmt.Errorf("Unable to AUTH to MASTER: %s", answer)
 		}
 	}
 	steps := [][]string{{"REPLCONF", "listening-port", strconv.Itoa(s.ListenPort)}}

@@ -178,6 +178,9 @@ func (r *replica) fullSync(old bool) (*engine.LogReader, error) {
 	var reader *engine.LogReader
 	snap, err := r.m.opts.Taker.Cut(ctx, snapshot.Options{Compress: s.Compress, Unsummed: s.Unsummed, Stream: true, AtCut: func() {
 		r.m.e.Log.Start()
+		if !r.m.e.Role.IsReplica() { // a replica passes its primary's stream on as it is
+			r.m.e.Log.Unselect()
+		}
 		reader, _ = r.m.e.Log.Reader(r.m.e.Log.End())
 	}})
 	if err != nil {

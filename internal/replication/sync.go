@@ -38,7 +38,7 @@ func (f *follower) fullSync(ctx context.Context, p *primaryConn, s Settings, id 
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	return f.load(p, file, s, id, offset)
+	return f.load(ctx, p, file, s, id, offset)
 }
 
 // receive copies the payload to w: a length and so many bytes, or a mark and everything before it comes again.
@@ -97,11 +97,24 @@ func (f *follower) receiveMarked(p *primaryConn, w io.Writer, mark []byte) error
 	}
 }
 
+// abortable ends a load when the link is ended: a new role does not wait until all is loaded.
+type abortable struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (a abortable) Read(b []byte) (int, error) {
+	if err := a.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return a.r.Read(b)
+}
+
 // freePerHold is how many records of the old data are freed under one hold of a shard's lock.
 const freePerHold = 1000
 
 // load replaces the data set.
-func (f *follower) load(p *primaryConn, file io.Reader, s Settings, id string, offset int64) error {
+func (f *follower) load(ctx context.Context, p *primaryConn, file io.Reader, s Settings, id string, offset int64) error {
 	e := f.m.e
 	f.m.log.Info("MASTER <-> REPLICA sync: Flushing old data")
 	f.m.dropReplicas()
@@ -120,7 +133,7 @@ func (f *follower) load(p *primaryConn, file io.Reader, s Settings, id string, o
 	go p.signsOfLife(stop)
 	e.FreeTrash(freePerHold)
 	f.m.log.Info("MASTER <-> REPLICA sync: Loading DB in memory")
-	loaded, err := snapshot.Load(e, file, snapshot.LoadOptions{Unsummed: s.Unsummed, KeepExpired: true})
+	loaded, err := snapshot.Load(ctx, e, file, snapshot.LoadOptions{Unsummed: s.Unsummed, KeepExpired: true})
 	if err != nil {
 		e.LockAll()
 		for shard := range e.Shards() {

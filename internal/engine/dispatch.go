@@ -27,20 +27,21 @@ func (c *Ctx) execute(start int64) (end int64, again bool) {
 		}
 		if s.multi != nil && c.queues(cmd) {
 			c.queue(cmd)
+			cmd = nil // it is called by EXEC
 		} else if c.run(cmd) {
 			s.asking = c.asking
 			return start, true
 		}
-		c.W.calls[cmd.ID].calls.Add(1)
 	}
 	end = c.W.nanos()
 	if cmd != nil {
+		c.W.calls[cmd.ID].calls.Add(1)
 		c.W.calls[cmd.ID].nanos.Add(end - start)
 		if c.failed {
 			c.W.calls[cmd.ID].failed.Add(1)
 		}
 	}
-	c.W.Counters.Commands.Add(1)
+	c.W.commands++
 	if s.replyMode != replyOn {
 		c.dropReply(mark)
 	}
@@ -62,7 +63,9 @@ func (c *Ctx) admit() *Command {
 		return nil
 	}
 	c.Cmd = cmd
-	c.S.cmd.Store(cmd)
+	if c.S.cmd.Load() != cmd {
+		c.S.cmd.Store(cmd)
+	}
 	if cmd.Arity > 0 && len(c.Args) != cmd.Arity || len(c.Args) < -cmd.Arity {
 		c.ArityErr()
 		c.refused(cmd)

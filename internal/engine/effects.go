@@ -21,7 +21,7 @@ func (c *Ctx) beginEffects() {
 	if c.inExec {
 		return
 	}
-	c.logging = c.e.Log.on.Load() && !c.S.primaryLink
+	c.logging = c.e.Log.on.Load() && !c.S.primaryLink && !c.e.Role.IsReplica() // a replica's own writes are not its primary's history
 	c.W.effects.buf = c.W.effects.buf[:0]
 	c.W.effects.count = 0
 }
@@ -59,6 +59,11 @@ var (
 	wordDel    = []byte("DEL")
 	wordUnlink = []byte("UNLINK")
 )
+
+// AppendRemoval encodes the removal of a key for the log, with the database it is in.
+func AppendRemoval(dst []byte, db int, key []byte) []byte {
+	return resp.AppendCommand(appendSelect(dst, db), wordDel, key)
+}
 
 func (c *Ctx) logDelete(key []byte) {
 	word := wordDel

@@ -210,6 +210,14 @@ func (l *Log) StreamDB() int {
 	return l.mu.db
 }
 
+// Unselect makes the next effect select its database anew, for a reader that starts here without having seen what came
+// before. The caller holds all shard locks.
+func (l *Log) Unselect() {
+	l.mu.Lock()
+	l.mu.db = -1
+	l.mu.Unlock()
+}
+
 // Adopt makes the log continue another node's history from at on, dropping its own; db is what that stream selected. The
 // caller holds all shard locks.
 func (l *Log) Adopt(id string, at Offset, db int) {

@@ -10,10 +10,10 @@ import (
 func (c *Ctx) Find(i int) (keyspace.Rec, bool) {
 	rec, ok := c.find(i)
 	if !ok {
-		c.W.Counters.Misses.Add(1)
+		c.W.misses++
 		return rec, false
 	}
-	c.W.Counters.Hits.Add(1)
+	c.W.hits++
 	c.touch(rec)
 	return rec, true
 }
@@ -22,10 +22,10 @@ func (c *Ctx) Find(i int) (keyspace.Rec, bool) {
 func (c *Ctx) FindQuiet(i int) (keyspace.Rec, bool) {
 	rec, ok := c.find(i)
 	if !ok {
-		c.W.Counters.Misses.Add(1)
+		c.W.misses++
 		return rec, false
 	}
-	c.W.Counters.Hits.Add(1)
+	c.W.hits++
 	return rec, true
 }
 

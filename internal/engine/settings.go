@@ -28,6 +28,8 @@ type Settings struct {
 	ProtectedMode   atomic.Bool
 	ProtectConfigs  atomic.Int32 // enable-protected-configs, likewise
 	IgnoreMaxMemory atomic.Bool  // replica-ignore-maxmemory
+	SaveKeyDelay    atomic.Int64 // rdb-key-save-delay, microseconds a key; slows snapshots down for tests
+	LoadKeyDelay    atomic.Int64 // key-load-delay, likewise for loading
 }
 
 // OutputLimit is a client-output-buffer-limit; zero is no limit.

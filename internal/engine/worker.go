@@ -21,6 +21,8 @@ type Worker struct {
 	calls   []callStats // by row ID
 	epoch   time.Time   // base of the monotonic readings
 	logged  bool        // effects were appended since the last Kick
+
+	commands, hits, misses int64 // of the batch under way; settle adds them to Counters
 }
 
 // Counters are sums that INFO shows; the worker adds, anybody reads.
@@ -75,6 +77,20 @@ func (c *Counters) add(o *Counters) {
 	c.NetOut.Add(o.NetOut.Load())
 	c.Reads.Add(o.Reads.Load())
 	c.Writes.Add(o.Writes.Load())
+}
+
+// settle adds what a batch counted to the counters that others read: one atomic operation a batch instead of one a command.
+func (w *Worker) settle() {
+	if w.commands != 0 {
+		w.Counters.Commands.Add(w.commands)
+	}
+	if w.hits != 0 {
+		w.Counters.Hits.Add(w.hits)
+	}
+	if w.misses != 0 {
+		w.Counters.Misses.Add(w.misses)
+	}
+	w.commands, w.hits, w.misses = 0, 0, 0
 }
 
 // nanos is a monotonic reading in nanoseconds.

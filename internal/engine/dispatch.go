@@ -75,7 +75,10 @@ func (c *Ctx) admit() *Command {
 		return cmd
 	}
 	if text := c.refusal(cmd); text != "" {
-		c.Err(text)
+		// A node that cannot serve the key now still knows who can.
+		if text == ErrNoAuth || !c.e.ClusterOn || !cmd.keyed || c.routedNow(cmd) {
+			c.Err(text)
+		}
 		c.refused(cmd)
 		return nil
 	}

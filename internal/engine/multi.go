@@ -10,14 +10,14 @@ type multi struct {
 	broken bool // an error at queue time: EXEC discards everything
 	writes bool
 	oom    bool // a queued command wants memory
+	asking bool // ASKING came before MULTI: it counts for all that is queued
 	raw    []byte
 }
 
 // queued is one command of a transaction with its own copy of the arguments.
 type queued struct {
-	cmd    *Command
-	args   [][]byte
-	asking bool
+	cmd  *Command
+	args [][]byte
 }
 
 // queueableNot are the commands that MULTI executes at once.
@@ -40,6 +40,7 @@ func (c *Ctx) spoilMulti() {
 // queue keeps a command for EXEC; a wrong slot is refused at once.
 func (c *Ctx) queue(cmd *Command) {
 	m := c.S.multi
+	c.asking = m.asking
 	if cmd.Flags&spec.NoMulti != 0 {
 		c.Err("ERR Command not allowed inside a transaction")
 		c.refused(cmd)
@@ -60,7 +61,7 @@ func (c *Ctx) queue(cmd *Command) {
 		block = append(block, a...)
 		args[i] = block[from:len(block):len(block)]
 	}
-	m.queue = append(m.queue, queued{cmd, args, c.asking})
+	m.queue = append(m.queue, queued{cmd, args})
 	m.writes = m.writes || cmd.write || cmd.mayReplicate
 	m.oom = m.oom || cmd.denyOOM
 	if c.S.primaryLink {
@@ -96,7 +97,7 @@ func (c *Ctx) Multi() {
 		c.Err(ErrNestedMulti)
 		return
 	}
-	c.S.multi = &multi{raw: append([]byte(nil), c.raw...)}
+	c.S.multi = &multi{asking: c.asking, raw: append([]byte(nil), c.raw...)}
 	c.raw = c.raw[:0]
 	c.S.queued.Store(0)
 	c.S.setFlag(FlagMulti, true)
@@ -109,6 +110,7 @@ func (c *Ctx) Discard() {
 		c.Err(ErrDiscardNoMulti)
 		return
 	}
+	c.raw = append(c.S.multi.raw, c.raw...)
 	c.endMulti()
 	c.OK()
 }
@@ -137,14 +139,15 @@ func (c *Ctx) Exec() {
 		c.Err(ErrExecNoMulti)
 		return
 	}
+	c.raw = append(m.raw, c.raw...) // whatever becomes of it, replicas of this replica count the same bytes
 	if m.broken {
 		c.endMulti()
 		c.Err(ErrExecAbort)
 		return
 	}
-	args, cmd, asking := c.Args, c.Cmd, c.asking
+	args, cmd := c.Args, c.Cmd
 	set := c.execLocks(m)
-	c.Args, c.Cmd, c.asking = args, cmd, asking
+	c.Args, c.Cmd = args, cmd
 	if c.lockUnlessPaused(set, m.writes) {
 		c.repeat = true
 		return
@@ -162,7 +165,6 @@ func (c *Ctx) Exec() {
 		c.endMulti()
 		return
 	}
-	c.raw = append(m.raw, c.raw...)
 	c.execAll(m)
 	c.endMulti()
 }
@@ -189,26 +191,36 @@ func (c *Ctx) execLocks(m *multi) uint64 {
 }
 
 func (c *Ctx) load(q *queued) {
-	c.Args, c.Cmd, c.asking = q.args, q.cmd, q.asking
+	c.Args, c.Cmd = q.args, q.cmd
 	c.keys = c.keys[:0]
 }
 
-// execRouted decides routing once more, now that the locks are held: a slot may have left since it was queued.
+// execRouted decides routing once more, now that the locks are held: a slot may have left since it was queued. The
+// transaction is routed like one command that has all its keys.
 func (c *Ctx) execRouted(m *multi) bool {
 	if !c.e.ClusterOn || c.S.primaryLink {
 		return true
 	}
+	args, cmd := c.Args, c.Cmd
+	defer func() { c.Args, c.Cmd = args, cmd }()
+	c.keys = c.keys[:0]
+	c.asking = m.asking
 	for i := range m.queue {
 		q := &m.queue[i]
 		if !q.cmd.keyed {
 			continue
 		}
-		c.load(q)
-		if _, ok := c.findKeys(q.cmd); !ok || !c.routed(q.cmd) {
+		c.Args, c.Cmd = q.args, q.cmd
+		if _, ok := c.findKeys(q.cmd); !ok {
 			return false
 		}
+		if n := len(c.keys); n > 0 && c.keys[n-1].Slot != c.keys[0].Slot {
+			c.Err(ErrCrossSlot)
+			return false
+		}
+		c.asking = c.asking || q.cmd.Flags&spec.Asking != 0
 	}
-	return true
+	return c.routed(&Command{Row: cmd.Row, readonly: !m.writes})
 }
 
 // execAll runs the queue under the locks that are held.

@@ -98,6 +98,7 @@ func (w *Worker) nanos() int64 { return int64(time.Since(w.epoch)) }
 
 // kick wakes the readers of the log when effects were appended since the last time.
 func (w *Worker) kick() {
+	w.settle()
 	if w.logged {
 		w.logged = false
 		w.e.Log.Kick()

@@ -15,7 +15,7 @@ func clusterDirectives() []Directive {
 		{Name: "cluster-require-full-coverage", Kind: Bool, Default: "yes"},
 		{Name: "cluster-allow-reads-when-down", Kind: Bool, Default: "no"},
 		{Name: "cluster-allow-pubsubshard-when-down", Kind: Bool, Default: "yes"},
-		{Name: "cluster-link-sendbuf-limit", Kind: Memory, Max: int64Max, Default: "0"},
+		{Name: "cluster-link-sendbuf-limit", Kind: Memory, Max: int64Max, Default: "0", NoEffect: "a link of the bus has a bound of its own"},
 		{Name: "cluster-announce-ip", Kind: Text, Is: EmptyUnset},
 		{Name: "cluster-announce-hostname", Kind: Text, Is: EmptyUnset, check: checkHostname},
 		{Name: "cluster-announce-human-nodename", Kind: Text, Is: EmptyUnset, check: checkNodename},
@@ -28,26 +28,31 @@ func clusterDirectives() []Directive {
 
 func watchingDirectives() []Directive {
 	return []Directive{
-		{Name: "busy-reply-threshold", Alias: "lua-time-limit", Kind: Number, Max: int64Max, Default: "5000"},
-		{Name: "slowlog-log-slower-than", Kind: Number, Min: -1, Max: int64Max, Default: "10000"},
-		{Name: "slowlog-max-len", Kind: Number, Max: int64Max, Default: "128"},
-		{Name: "latency-monitor-threshold", Kind: Number, Max: int64Max, Default: "0"},
-		{Name: "latency-tracking", Kind: Bool, Default: "yes"},
-		{Name: "latency-tracking-info-percentiles", Kind: Percentiles, Default: "50 99 99.9"},
-		{Name: "notify-keyspace-events", Kind: Events},
+		{Name: "busy-reply-threshold", Alias: "lua-time-limit", Kind: Number, Max: int64Max, Default: "5000", NoEffect: "there are no scripts yet"},
+		{Name: "slowlog-log-slower-than", Kind: Number, Min: -1, Max: int64Max, Default: "10000", NoEffect: noSlowLog},
+		{Name: "slowlog-max-len", Kind: Number, Max: int64Max, Default: "128", NoEffect: noSlowLog},
+		{Name: "latency-monitor-threshold", Kind: Number, Max: int64Max, Default: "0", NoEffect: "there is no latency monitor yet"},
+		{Name: "latency-tracking", Kind: Bool, Default: "yes", NoEffect: "INFO has no section latencystats yet"},
+		{Name: "latency-tracking-info-percentiles", Kind: Percentiles, Default: "50 99 99.9", NoEffect: "INFO has no section latencystats yet"},
+		{Name: "notify-keyspace-events", Kind: Events, NoEffect: noPubSub},
 	}
 }
 
 func hiddenDirectives() []Directive {
 	return []Directive{
-		{Name: "aof-disable-auto-gc", Kind: Bool, Is: Hidden, Default: "no"},
+		{Name: "aof-disable-auto-gc", Kind: Bool, Is: Hidden, Default: "no", NoEffect: noAppendFile},
 		{Name: "cluster-ping-interval", Kind: Number, Is: Hidden, Max: int64Max, Default: "0", NoEffect: "the bus derives its pace from cluster-node-timeout"},
-		{Name: "key-load-delay", Kind: Number, Is: Hidden, Min: int32Min, Max: int32Max, Default: "0", NoEffect: forRedisTests},
+		{Name: "key-load-delay", Kind: Number, Is: Hidden, Min: int32Min, Max: int32Max, Default: "0"},
 		{Name: "loading-process-events-interval-bytes", Kind: Number, Is: Hidden, Min: 1024, Max: int32Max, Default: "2097152", NoEffect: "clients are served by loops of their own during loading"},
-		{Name: "rdb-key-save-delay", Kind: Number, Is: Hidden, Min: int32Min, Max: int32Max, Default: "0", NoEffect: forRedisTests},
+		{Name: "rdb-key-save-delay", Kind: Number, Is: Hidden, Min: int32Min, Max: int32Max, Default: "0"},
 		{Name: "use-exit-on-panic", Kind: Bool, Is: Hidden, Default: "no", NoEffect: forRedisTests},
 		{Name: "watchdog-period", Kind: Number, Is: Hidden, Max: int32Max, Default: "0", NoEffect: "a long command leaves its loop by itself"},
 	}
 }
+
+const (
+	noSlowLog = "there is no slow log yet"
+	noPubSub  = "there is no publish/subscribe yet"
+)
 
 const forRedisTests = "it serves the tests of Redis only"

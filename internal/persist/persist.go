@@ -141,7 +141,7 @@ func (s *Saver) run(ctx context.Context) error {
 		s.e.Stats.Dirty.Add(-dirty)
 		s.e.Settings.WritesRefused.Store(false)
 		s.opts.Log.Info("DB saved on disk")
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled), errors.Is(err, snapshot.ErrGivenUp):
 	default:
 		s.opts.Log.Warn("Saving failed", "reason", err)
 		s.e.Settings.WritesRefused.Store(s.opts.Settings().StopOnError && len(s.opts.Settings().Points) > 0)
@@ -267,10 +267,18 @@ func (s *Saver) Running() bool {
 	return s.mu.running
 }
 
+// LoadOptions say how the data file is read at the start.
+type LoadOptions struct {
+	Context context.Context          // its end gives the load up
+	Owned   func(slot.ID) bool       // nil: every slot
+	Replica bool                     // keys that are due are kept
+	Expired func(db int, key []byte) // called for each key that was due and is left out; may be nil
+}
+
 // Load reads the data file into an empty keyspace; a file that does not exist is an empty data set. Keys of slots that are
 // not owned are left out. A replica keeps what is due: its primary decides.
-func (s *Saver) Load(owned func(slot.ID) bool, replica bool) (snapshot.Loaded, error) {
-	return s.load(snapshot.LoadOptions{Owned: owned, KeepExpired: replica})
+func (s *Saver) Load(o LoadOptions) (snapshot.Loaded, error) {
+	return s.load(snapshot.LoadOptions{Stop: o.Context.Done(), Owned: o.Owned, KeepExpired: o.Replica, OnExpired: o.Expired})
 }
 
 // LoadInto reads the data file into a keyspace that may hold keys; merge lets the file win over keys that are there.

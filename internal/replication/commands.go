@@ -15,8 +15,8 @@ func (m *Manager) Handlers() map[string]engine.Handler {
 		"psync":     {Run: m.cmdPSync},
 		"sync":      {Run: m.cmdPSync},
 		"replconf":  {Run: m.cmdReplConf},
-		"replicaof": {Run: m.cmdReplicaOf},
-		"slaveof":   {Run: m.cmdReplicaOf},
+		"replicaof": {Run: m.cmdReplicaOf, Scope: engine.ScopeWhole},
+		"slaveof":   {Run: m.cmdReplicaOf, Scope: engine.ScopeWhole},
 		"role":      {Run: m.cmdRole},
 		"wait":      {Run: m.cmdWait},
 	}
@@ -130,7 +130,7 @@ func (m *Manager) cmdReplicaOf(c *engine.Ctx) {
 		return
 	}
 	if c.ArgIs(1, "NO") && c.ArgIs(2, "ONE") {
-		m.Promote()
+		m.promoteFor(c)
 		c.OK()
 		return
 	}
@@ -144,8 +144,21 @@ func (m *Manager) cmdReplicaOf(c *engine.Ctx) {
 		c.Simple("OK Already connected to specified master")
 		return
 	}
-	m.Follow(addr)
+	if c.InExec() {
+		m.followLocked(addr, m.unfollow())
+	} else {
+		m.Follow(addr)
+	}
 	c.OK()
+}
+
+// promoteFor is REPLICAOF NO ONE. EXEC holds the locks already, so it cannot wait for the link to end.
+func (m *Manager) promoteFor(c *engine.Ctx) {
+	if !c.InExec() {
+		m.Promote()
+	} else if m.unfollow() != nil {
+		m.promoteLocked()
+	}
 }
 
 func (m *Manager) cmdRole(c *engine.Ctx) {

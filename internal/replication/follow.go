@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,6 +31,17 @@ const (
 
 func (p linkPhase) String() string {
 	return [...]string{"connect", "connecting", "handshake", "sync", "connected"}[p]
+}
+
+// timeoutText is the log line of a link that repl-timeout ended.
+func (p linkPhase) timeoutText() string {
+	switch p {
+	case linkConnected:
+		return "MASTER timeout: no data nor PING received"
+	case linkSync:
+		return "Timeout receiving bulk data from MASTER"
+	}
+	return "Timeout connecting to the MASTER"
 }
 
 // follower is the link to one primary, from REPLICAOF to the next role.
@@ -90,12 +102,20 @@ func (m *Manager) LastIO() time.Time {
 // Follow makes this node a replica of the node at addr ("host:port"). Its own history is kept, so that it can go on with a
 // partial resynchronisation where the primary knows it.
 func (m *Manager) Follow(addr string) {
-	m.stopFollowing()
+	if old := m.unfollow(); old != nil {
+		<-old.done
+	}
 	m.e.LockAll()
+	defer m.e.UnlockAll()
+	m.followLocked(addr, nil)
+}
+
+// followLocked is Follow under all shard locks, as EXEC holds them. The link before, which may be about to take a lock, has
+// been told to end; the new one begins when it has. Replicas keep their links: only a full synchronisation takes their
+// history away.
+func (m *Manager) followLocked(addr string, old *follower) {
 	m.e.Role.SetReplica(true)
 	m.e.Role.SetLinkUp(false)
-	m.e.UnlockAll()
-	m.dropReplicas()
 	ctx, cancel := context.WithCancel(m.ctx)
 	f := &follower{m: m, addr: addr, cancel: cancel, done: make(chan struct{})}
 	f.downAt.Store(time.Now().UnixNano())
@@ -106,6 +126,9 @@ func (m *Manager) Follow(addr string) {
 	go func() {
 		defer m.wg.Done()
 		defer close(f.done)
+		if old != nil {
+			<-old.done
+		}
 		f.run(ctx)
 	}()
 	m.log.Info("REPLICAOF enabled", "primary", addr)
@@ -114,35 +137,40 @@ func (m *Manager) Follow(addr string) {
 
 // Promote makes this node a primary that continues its history under a new id.
 func (m *Manager) Promote() {
-	if !m.stopFollowing() {
+	old := m.unfollow()
+	if old == nil {
 		return
 	}
+	<-old.done
 	m.e.LockAll()
+	defer m.e.UnlockAll()
+	m.promoteLocked()
+}
+
+// promoteLocked is Promote under all shard locks. Replicas come back at once and hear the new id.
+func (m *Manager) promoteLocked() {
 	m.e.Log.Rename(NewID())
 	m.e.Role.SetReplica(false)
-	m.e.UnlockAll()
+	m.dropReplicas()
 	m.log.Info("MASTER MODE enabled")
 	m.changed()
 }
 
-// stopFollowing ends the link and waits for it; false when there was none.
-func (m *Manager) stopFollowing() bool {
+// unfollow tells the link to end and returns it, nil when there is none. It is over when its done is closed.
+func (m *Manager) unfollow() *follower {
 	m.mu.Lock()
 	f := m.mu.follow
+	m.mu.follow = nil
 	m.mu.Unlock()
 	if f == nil {
-		return false
+		return nil
 	}
 	f.cancel()
 	if c := f.conn.Load(); c != nil {
 		(*c).Close()
 	}
-	<-f.done
-	m.mu.Lock()
-	m.mu.follow = nil
-	m.mu.Unlock()
 	m.e.Role.SetLinkUp(false)
-	return true
+	return f
 }
 
 // retryWait is the pause between attempts to reach the primary.
@@ -153,6 +181,9 @@ func (f *follower) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		f.state.Store(int32(linkConnecting))
 		err := f.attempt(ctx)
+		if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) {
+			f.m.log.Warn(f.phase().timeoutText())
+		}
 		if f.phase() == linkConnected {
 			said = ""
 		}

@@ -107,7 +107,7 @@ func (m *Manager) Run(ctx context.Context) error {
 func (m *Manager) Close() {
 	m.cancel()
 	m.dropReplicas()
-	m.stopFollowing()
+	m.unfollow()
 	m.wg.Wait()
 }
 

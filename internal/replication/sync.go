@@ -133,7 +133,7 @@ func (f *follower) load(ctx context.Context, p *primaryConn, file io.Reader, s S
 	go p.signsOfLife(stop)
 	e.FreeTrash(freePerHold)
 	f.m.log.Info("MASTER <-> REPLICA sync: Loading DB in memory")
-	loaded, err := snapshot.Load(ctx, e, file, snapshot.LoadOptions{Unsummed: s.Unsummed, KeepExpired: true})
+	loaded, err := snapshot.Load(e, file, snapshot.LoadOptions{Stop: ctx.Done(), Unsummed: s.Unsummed, KeepExpired: true})
 	if err != nil {
 		e.LockAll()
 		for shard := range e.Shards() {

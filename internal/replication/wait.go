@@ -2,10 +2,12 @@ package replication
 
 import (
 	"context"
+	"math"
 	"sort"
 	"time"
 
 	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/num"
 )
 
 // This file is WAIT: a client's own writes, acknowledged by a number of replicas.
@@ -31,7 +33,7 @@ func (m *Manager) cmdWait(c *engine.Ctx) {
 	if !ok {
 		return
 	}
-	timeout, ok := c.Int(2)
+	timeout, ok := num.ParseInt(c.Args[2])
 	if !ok {
 		c.Err("ERR timeout is not an integer or out of range")
 		return
@@ -40,6 +42,11 @@ func (m *Manager) cmdWait(c *engine.Ctx) {
 		c.Err("ERR timeout is negative")
 		return
 	}
+	if timeout > math.MaxInt64-int64(c.Now) {
+		c.Err("ERR timeout is out of range")
+		return
+	}
+	timeout = min(timeout, math.MaxInt64/int64(time.Millisecond))
 	at := c.S.Written()
 	if have := m.ackedBy(at); int64(have) >= needed || c.InExec() {
 		c.ReplyInt(int64(have))

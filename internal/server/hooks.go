@@ -41,6 +41,8 @@ func (s *Server) puts() []put {
 		number("min-replicas-to-write", func(n int64) { set.MinReplicas.Store(n) }),
 		number("min-replicas-max-lag", func(n int64) { set.MinReplicasLag.Store(n) }),
 		number("maxmemory-samples", s.engine.Evictor.SetSamples),
+		number("rdb-key-save-delay", set.SaveKeyDelay.Store),
+		number("key-load-delay", set.LoadKeyDelay.Store),
 		number("repl-backlog-size", log.SetBacklogBytes),
 		toggle("lazyfree-lazy-expire", set.LazyExpire.Store),
 		toggle("lazyfree-lazy-user-del", set.LazyUserDel.Store),

@@ -154,7 +154,7 @@ func (s *Server) loopCount() int {
 }
 
 // Run serves until ctx ends or SHUTDOWN is executed. It returns nil after a clean end.
-func (s *Server) Run(ctx context.Context) error {
+func (s *Server) Run(ctx context.Context) (failed error) {
 	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), s.loopCount()+spareProcs))
 	s.banner()
 	if err := s.listen(); err != nil {
@@ -162,7 +162,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer s.close(cancel)
+	defer func() { s.close(cancel, failed) }()
 	s.log.Info("Server initialized")
 	loops, err := transport.NewLoops(s.engine, transport.Options{Loops: s.loopCount(), KeepAlive: time.Duration(s.store.Int("tcp-keepalive")) * time.Second,
 		Logf: func(format string, args ...any) { s.log.Warn(fmt.Sprintf(format, args...)) }})
@@ -175,13 +175,16 @@ func (s *Server) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.load(); err != nil {
-		return err
-	}
-	s.start(ctx)
-	s.serve()
-	s.log.Info("Ready to accept connections tcp")
-	return s.await(ctx)
+	s.engine.Role.SetReplica(s.store.String("replicaof") != "" && s.bus == nil)
+	s.engine.SetLoading(true)
+	s.serve() // clients that come while the data is loaded are told so
+	loaded := make(chan error, 1)
+	s.actors.Add(1)
+	go func() {
+		defer s.actors.Done()
+		loaded <- s.load(ctx)
+	}()
+	return s.await(ctx, loaded)
 }
 
 func (s *Server) banner() {
@@ -195,10 +198,14 @@ func (s *Server) banner() {
 }
 
 // load reads the data file and continues the history that it tells of, so that replicas can go on where they stopped.
-func (s *Server) load() error {
+func (s *Server) load(ctx context.Context) error {
 	follows := s.store.String("replicaof") != ""
 	var owned func(slot.ID) bool
-	loaded, err := s.saver.Load(owned, follows)
+	defer s.engine.SetLoading(false)
+	var gone []byte // removals of keys that were due
+	loaded, err := s.saver.Load(persist.LoadOptions{Context: ctx, Owned: owned, Replica: follows, Expired: func(db int, key []byte) {
+		gone = engine.AppendRemoval(gone, db, key)
+	}})
 	if err != nil {
 		return fmt.Errorf("Fatal error loading the DB: %w", err)
 	}
@@ -208,6 +215,7 @@ func (s *Server) load() error {
 		s.engine.Log.Adopt(loaded.ReplID, loaded.Offset, loaded.StreamDB)
 		if !follows && s.bus == nil {
 			s.engine.Log.Rename(replication.NewID())
+			s.engine.Log.AppendCommand(gone) // replicas that go on where they stopped still have these keys
 		}
 		s.engine.UnlockAll()
 	}
@@ -236,7 +244,7 @@ func (s *Server) start(ctx context.Context) {
 }
 
 // close ends everything in the order of dependence: no new clients, no clients, actors, disk.
-func (s *Server) close(cancel context.CancelFunc) {
+func (s *Server) close(cancel context.CancelFunc, failed error) {
 	s.listeners.close()
 	if s.loops != nil {
 		s.loops.Close()
@@ -249,6 +257,10 @@ func (s *Server) close(cancel context.CancelFunc) {
 	}
 	s.actors.Wait()
 	s.removeFiles()
+	if failed != nil {
+		s.log.Warn(failed.Error())
+		return
+	}
 	s.log.Warn("Covey is now ready to exit, bye bye...")
 }
 

@@ -25,10 +25,17 @@ func (s *Server) requestShutdown(how shutdown) {
 }
 
 // await returns when the node is to end and has saved what is to be saved.
-func (s *Server) await(ctx context.Context) error {
+func (s *Server) await(ctx context.Context, loaded <-chan error) error {
 	for {
 		var how shutdown
 		select {
+		case err := <-loaded:
+			if err != nil {
+				return err
+			}
+			s.start(ctx)
+			s.log.Info("Ready to accept connections tcp")
+			continue
 		case how = <-s.quit:
 		case <-ctx.Done():
 			s.log.Warn("Received SIGTERM scheduling shutdown...")
@@ -45,6 +52,9 @@ func (s *Server) await(ctx context.Context) error {
 // finish lets replicas catch up and saves.
 func (s *Server) finish(how shutdown) error {
 	s.log.Warn("User requested shutdown...")
+	if s.engine.Loading() { // what is in memory is not the data
+		return nil
+	}
 	if !how.now {
 		s.letReplicasCatchUp()
 	}

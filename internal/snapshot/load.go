@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,9 +16,11 @@ import (
 // LoadOptions say how a file is put into the keyspace.
 type LoadOptions struct {
 	Unsummed    bool
-	KeepExpired bool               // a replica keeps what is due: its primary decides
-	Merge       bool               // a key that is there already is overwritten; otherwise it is damage
-	Owned       func(slot.ID) bool // nil: every slot; in cluster mode keys of other slots are dropped
+	KeepExpired bool                     // a replica keeps what is due: its primary decides
+	OnExpired   func(db int, key []byte) // called for each key that was due and is left out; may be nil
+	Merge       bool                     // a key that is there already is overwritten; otherwise it is damage
+	Stop        <-chan struct{}          // closed when the load is to be given up; may be nil
+	Owned       func(slot.ID) bool       // nil: every slot; in cluster mode keys of other slots are dropped
 }
 
 // Loaded is what a file told.
@@ -36,16 +37,17 @@ type Loaded struct {
 // ErrUnknownType says that the file holds a type this server cannot keep.
 var ErrUnknownType = errors.New("value of a type that is not supported")
 
-// Load reads an RDB file into the keyspace, one key at a time under its shard's lock. It stops when ctx ends.
-func Load(ctx context.Context, e *engine.Engine, r io.Reader, opts LoadOptions) (Loaded, error) {
-	l := &loader{ctx: ctx, e: e, opts: opts, out: Loaded{Offset: -1}}
+// Load reads an RDB file into the keyspace, one key at a time under its shard's lock. It fails with ErrGivenUp when
+// opts.Stop is closed.
+func Load(e *engine.Engine, r io.Reader, opts LoadOptions) (Loaded, error) {
+	l := &loader{e: e, opts: opts, out: Loaded{Offset: -1}}
 	sum, err := rdb.NewDecoder(r, rdb.Options{Unsummed: opts.Unsummed}).Decode(l)
 	l.out.Summary = sum
 	return l.out, err
 }
 
 // pause waits for micros a key; what slows saving and loading down for tests is more often 0.
-func pause(ctx context.Context, micros, keys int64) error {
+func pause(stop <-chan struct{}, micros, keys int64) error {
 	if micros <= 0 || keys == 0 {
 		return nil
 	}
@@ -54,15 +56,17 @@ func pause(ctx context.Context, micros, keys int64) error {
 	select {
 	case <-t.C:
 		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	case <-stop:
+		return ErrGivenUp
 	}
 }
+
+// ErrGivenUp says that loading or saving was ended before it was done.
+var ErrGivenUp = errors.New("given up")
 
 // loader builds records from what the decoder reads.
 type loader struct {
 	rdb.Nop
-	ctx  context.Context
 	e    *engine.Engine
 	opts LoadOptions
 	out  Loaded
@@ -94,10 +98,12 @@ func (l *loader) SelectDB(db int) error {
 
 func (l *loader) Key(m *rdb.Meta) error {
 	l.meta = m
-	if err := l.ctx.Err(); err != nil {
-		return err
+	select {
+	case <-l.opts.Stop:
+		return ErrGivenUp
+	default:
 	}
-	return pause(l.ctx, l.e.Settings.LoadKeyDelay.Load(), 1)
+	return pause(l.opts.Stop, l.e.Settings.LoadKeyDelay.Load(), 1)
 }
 
 func (l *loader) String(v []byte) error {
@@ -117,6 +123,9 @@ func (l *loader) put(store func(p *keyspace.Part, k *keyspace.Key)) error {
 	}
 	if at := l.meta.ExpireAt; at != 0 && !l.opts.KeepExpired && at <= int64(l.e.Clock.Now()) {
 		l.out.Expired++
+		if l.opts.OnExpired != nil {
+			l.opts.OnExpired(l.db, l.meta.Key)
+		}
 		return nil
 	}
 	sh := l.e.Lock(keyspace.ShardOf(key.Slot))

@@ -47,6 +47,15 @@ func defaultOf(d *Directive) Value {
 	return v
 }
 
+// refused tells why a directive cannot have a value that is otherwise good: nobody would do what it promises.
+func refused(row int, v Value) error {
+	d := &table().rows[row]
+	if d.Refused == "" || equal(v, table().defaults[row]) {
+		return nil
+	}
+	return reason(d.Refused)
+}
+
 // rowOf is the row of a directive that code asks for by name.
 func rowOf(name string) int {
 	e, ok := table().find(name)

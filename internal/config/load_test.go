@@ -29,7 +29,7 @@ func TestValues(t *testing.T) {
 		{"maxmemory-clients 5%", "maxmemory-clients", "5%"},
 		{"maxmemory-clients 0%", "maxmemory-clients", "0"},
 		{"maxmemory-clients 1mb", "maxmemory-clients", "1048576"},
-		{"appendonly YES", "appendonly", "yes"},
+		{"cluster-enabled YES", "cluster-enabled", "yes"},
 		{"loglevel Verbose", "loglevel", "verbose"},
 		{"oom-score-adj relative", "oom-score-adj", "yes"},
 		{"unixsocketperm 700", "unixsocketperm", "700"},
@@ -309,12 +309,12 @@ func TestBadArgumentIsCountedAsRedisCounts(t *testing.T) {
 }
 
 func TestAccessors(t *testing.T) {
-	s := load(t, "save 10 2\nreplicaof ::1 7\noom-score-adj-values 1 2 3\nmaxmemory-clients 7%\nappendonly yes\n"+
+	s := load(t, "save 10 2\nreplicaof ::1 7\noom-score-adj-values 1 2 3\nmaxmemory-clients 7%\nreplica-announced yes\n"+
 		"client-output-buffer-limit pubsub 1 2 3\nbind a -b\nlatency-tracking-info-percentiles 1.5\nnotify-keyspace-events Kx\nunixsocketperm 700")
 	share, isShare := s.Value("maxmemory-clients").Percent()
 	host, port, ok := s.Value("slaveof").Primary()
 	got := fmt.Sprint(s.Value("save").SavePoints(), host, port, ok, s.Value("oom-score-adj-values").Scores(), share, isShare,
-		s.Int("maxmemory-clients"), s.Bool("appendonly"), s.Value("client-output-buffer-limit").BufferLimits()[config.PubsubClients],
+		s.Int("maxmemory-clients"), s.Bool("replica-announced"), s.Value("client-output-buffer-limit").BufferLimits()[config.PubsubClients],
 		s.Strings("bind"), s.Value("latency-tracking-info-percentiles").Floats(),
 		s.Int("notify-keyspace-events") == config.EventKeyspace|config.EventExpired, s.Int("unixsocketperm"))
 	if want := "[{10 2}]::17 true [1 2 3] 7 true 0 true {1 2 3} [a -b] [1.5] true 448"; got != want {

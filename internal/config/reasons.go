@@ -8,6 +8,15 @@ import (
 	"strings"
 )
 
+// Why some values are refused that Redis takes.
+const (
+	refuseAppendFile = "the append-only file is not implemented yet, so writes since the last RDB snapshot would be lost when the server dies"
+	refuseTLS        = "TLS is not implemented yet, so connections would not be encrypted"
+)
+
+// UsersRefused is why user lines and aclfile are refused by the server.
+const UsersRefused = "access control lists are not implemented yet, so the rules of users would not be in force"
+
 type reason string
 
 func (r reason) Error() string { return string(r) }

@@ -116,7 +116,7 @@ func TestSomeWaitForTheDataset(t *testing.T) {
 	if err := s.Set([]string{"hz", "20"}, loading); err != nil {
 		t.Fatal(err)
 	}
-	set(t, s, "appendonly", "yes")
+	set(t, s, "appendonly", "no")
 }
 
 // journal is a set of hooks that write down what they are told.
@@ -301,4 +301,22 @@ func TestSetIsAtomicForReaders(t *testing.T) {
 	writers.Wait()
 	close(done)
 	readers.Wait()
+}
+
+// What a value promises and nobody would do is refused at the start and later; a later word may take it back.
+func TestRefused(t *testing.T) {
+	s := load(t, "appendonly yes\nappendonly no\ntls-port 7\ntls-port 0")
+	for _, c := range [][2]string{{"appendonly", "yes"}, {"tls-port", "7"}, {"tls-cluster", "yes"}, {"tls-replication", "yes"}} {
+		d, _ := config.Lookup(c[0])
+		want := "ERR CONFIG SET failed (possibly related to argument '" + c[0] + "') - " + d.Refused
+		if err := s.Set(c[:], config.Caller{}); err == nil || err.Error() != want || d.Refused == "" {
+			t.Errorf("%v: %v", c, err)
+		}
+		wantValue(t, s, c[0], d.Default)
+		set(t, s, c[0], d.Default)
+		_, err := config.Load(files{"/work/a.conf": c[0] + " " + c[1]}.input("a.conf"))
+		if want := c[0] + " " + c[1] + ": " + d.Refused; err == nil || err.Error() != want {
+			t.Errorf("%v: %v", c, err)
+		}
+	}
 }

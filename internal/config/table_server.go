@@ -18,7 +18,7 @@ func networkDirectives() []Directive {
 		{Name: "bind-source-addr", Kind: Text, Is: EmptyUnset},
 		{Name: "port", Kind: Number, Max: portMax, Default: "6379"},
 		{Name: "protected-mode", Kind: Bool, Default: "yes"},
-		{Name: "socket-mark-id", Kind: Number, Is: Immutable, Max: uint32Max, Default: "0"},
+		{Name: "socket-mark-id", Kind: Number, Is: Immutable, Max: uint32Max, Default: "0", NoEffect: "connections are not marked yet"},
 		{Name: "tcp-backlog", Kind: Number, Is: Immutable, Max: int32Max, Default: "511"},
 		{Name: "tcp-keepalive", Kind: Number, Max: int32Max, Default: "300"},
 		{Name: "timeout", Kind: Number, Max: int32Max, Default: "0"},
@@ -35,24 +35,24 @@ func networkDirectives() []Directive {
 
 func tlsDirectives() []Directive {
 	return []Directive{
-		{Name: "tls-port", Kind: Number, Max: portMax, Default: "0"},
-		{Name: "tls-cluster", Kind: Bool, Default: "no"},
-		{Name: "tls-replication", Kind: Bool, Default: "no"},
-		{Name: "tls-auth-clients", Kind: Enum, Words: []Word{{"no", 0}, {"yes", 1}, {"optional", 2}}, Default: "yes"},
-		{Name: "tls-cert-file", Kind: Text, Is: Volatile | EmptyUnset},
-		{Name: "tls-key-file", Kind: Text, Is: Volatile | EmptyUnset},
-		{Name: "tls-key-file-pass", Kind: Text, Is: EmptyUnset},
-		{Name: "tls-client-cert-file", Kind: Text, Is: Volatile | EmptyUnset},
-		{Name: "tls-client-key-file", Kind: Text, Is: Volatile | EmptyUnset},
-		{Name: "tls-client-key-file-pass", Kind: Text, Is: EmptyUnset},
-		{Name: "tls-ca-cert-file", Kind: Text, Is: Volatile | EmptyUnset},
-		{Name: "tls-ca-cert-dir", Kind: Text, Is: Volatile | EmptyUnset},
-		{Name: "tls-protocols", Kind: Text, Is: EmptyUnset},
-		{Name: "tls-ciphers", Kind: Text, Is: EmptyUnset},
+		{Name: "tls-port", Kind: Number, Max: portMax, Default: "0", Refused: refuseTLS},
+		{Name: "tls-cluster", Kind: Bool, Default: "no", Refused: refuseTLS},
+		{Name: "tls-replication", Kind: Bool, Default: "no", Refused: refuseTLS},
+		{Name: "tls-auth-clients", Kind: Enum, Words: []Word{{"no", 0}, {"yes", 1}, {"optional", 2}}, Default: "yes", NoEffect: noTLS},
+		{Name: "tls-cert-file", Kind: Text, Is: Volatile | EmptyUnset, NoEffect: noTLS},
+		{Name: "tls-key-file", Kind: Text, Is: Volatile | EmptyUnset, NoEffect: noTLS},
+		{Name: "tls-key-file-pass", Kind: Text, Is: EmptyUnset, NoEffect: noTLS},
+		{Name: "tls-client-cert-file", Kind: Text, Is: Volatile | EmptyUnset, NoEffect: noTLS},
+		{Name: "tls-client-key-file", Kind: Text, Is: Volatile | EmptyUnset, NoEffect: noTLS},
+		{Name: "tls-client-key-file-pass", Kind: Text, Is: EmptyUnset, NoEffect: noTLS},
+		{Name: "tls-ca-cert-file", Kind: Text, Is: Volatile | EmptyUnset, NoEffect: noTLS},
+		{Name: "tls-ca-cert-dir", Kind: Text, Is: Volatile | EmptyUnset, NoEffect: noTLS},
+		{Name: "tls-protocols", Kind: Text, Is: EmptyUnset, NoEffect: noTLS},
+		{Name: "tls-ciphers", Kind: Text, Is: EmptyUnset, NoEffect: noTLS},
 		{Name: "tls-ciphersuites", Kind: Text, Is: EmptyUnset, NoEffect: "the suites of TLS 1.3 are fixed in Go"},
 		{Name: "tls-dh-params-file", Kind: Text, Is: Volatile | EmptyUnset, NoEffect: "only key exchanges on elliptic curves are offered"},
 		{Name: "tls-prefer-server-ciphers", Kind: Bool, Default: "no", NoEffect: "Go orders the suites by their strength"},
-		{Name: "tls-session-caching", Kind: Bool, Default: "yes"},
+		{Name: "tls-session-caching", Kind: Bool, Default: "yes", NoEffect: noTLS},
 		{Name: "tls-session-cache-size", Kind: Number, Max: int32Max, Default: "20480", NoEffect: "sessions are resumed by tickets, which the clients keep"},
 		{Name: "tls-session-cache-timeout", Kind: Number, Max: int32Max, Default: "300", NoEffect: "sessions are resumed by tickets, which live for 7 days"},
 	}
@@ -66,9 +66,9 @@ func generalDirectives() []Directive {
 		{Name: "loglevel", Kind: Enum, Words: []Word{{"debug", 0}, {"verbose", 1}, {"notice", 2}, {"warning", 3}, {"nothing", 4}}, Default: "notice"},
 		{Name: "logfile", Kind: Text, Is: Immutable},
 		{Name: "log-format", Kind: Enum, Is: Immutable | Own, Words: []Word{{"plain", 0}, {"json", 1}, {"logfmt", 2}}, Default: "plain"},
-		{Name: "syslog-enabled", Kind: Bool, Is: Immutable, Default: "no"},
-		{Name: "syslog-ident", Kind: Text, Is: Immutable, Default: "redis"},
-		{Name: "syslog-facility", Kind: Enum, Is: Immutable, Words: facilities(), Default: "local0"},
+		{Name: "syslog-enabled", Kind: Bool, Is: Immutable, Default: "no", NoEffect: "the log goes to logfile or standard output; syslog is not written yet"},
+		{Name: "syslog-ident", Kind: Text, Is: Immutable, Default: "redis", NoEffect: "the log goes to logfile or standard output; syslog is not written yet"},
+		{Name: "syslog-facility", Kind: Enum, Is: Immutable, Words: facilities(), Default: "local0", NoEffect: "the log goes to logfile or standard output; syslog is not written yet"},
 		{Name: "crash-log-enabled", Kind: Bool, Default: "yes", NoEffect: "the Go runtime reports a crash"},
 		{Name: "crash-memcheck-enabled", Kind: Bool, Default: "yes", NoEffect: "the Go runtime reports a crash"},
 		{Name: "databases", Kind: Number, Is: Immutable, Min: 1, Max: int32Max, Default: "16"},
@@ -92,6 +92,11 @@ func generalDirectives() []Directive {
 	}
 }
 
+const (
+	noTLS = "there is no TLS yet: tls-port, tls-cluster and tls-replication are refused"
+	noACL = "there are no users but default yet: user lines and aclfile are refused"
+)
+
 const noCPULists = "the Go runtime places threads; use taskset or a cgroup"
 
 func facilities() []Word {
@@ -113,9 +118,9 @@ func allowWords() []Word {
 func securityDirectives() []Directive {
 	return []Directive{
 		{Name: "requirepass", Kind: Text, Is: Sensitive | EmptyUnset},
-		{Name: "aclfile", Kind: Text, Is: Immutable},
-		{Name: "acllog-max-len", Kind: Number, Max: int64Max, Default: "128"},
-		{Name: "acl-pubsub-default", Kind: Enum, Words: []Word{{"allchannels", 1}, {"resetchannels", 0}}, Default: "resetchannels"},
+		{Name: "aclfile", Kind: Text, Is: Immutable, NoEffect: noACL},
+		{Name: "acllog-max-len", Kind: Number, Max: int64Max, Default: "128", NoEffect: noACL},
+		{Name: "acl-pubsub-default", Kind: Enum, Words: []Word{{"allchannels", 1}, {"resetchannels", 0}}, Default: "resetchannels", NoEffect: noACL},
 		{Name: "enable-protected-configs", Kind: Enum, Is: Immutable, Words: allowWords(), Default: "no"},
 		{Name: "enable-debug-command", Kind: Enum, Is: Immutable, Words: allowWords(), Default: "no"},
 		{Name: "enable-module-command", Kind: Enum, Is: Immutable, Words: allowWords(), Default: "no"},

@@ -37,6 +37,7 @@ func cmdLCS(c *engine.Ctx) {
 		c.Err("ERR Insufficient memory, failed allocating transient memory for LCS")
 		return
 	}
+	c.Release() // the rest is arithmetic, and may take long
 	newLCS(text[0], text[1]).reply(c, o)
 }
 

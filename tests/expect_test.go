@@ -60,7 +60,8 @@ func own(t *testing.T, id string, run func(t testing.TB)) {
 		return
 	}
 	trial := &trial{TB: t}
-	trial.run(run)
+	trial.attempt(run)
+	trial.cleanUp()
 	settle(t, id, trial.problems)
 }
 
@@ -72,11 +73,11 @@ type trial struct {
 	cleanups []func()
 }
 
-func (tr *trial) run(run func(t testing.TB)) {
+// attempt runs a part of a test in a goroutine, which a fatal failure ends.
+func (tr *trial) attempt(run func(t testing.TB)) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer tr.cleanUp()
 		run(tr)
 	}()
 	<-done

@@ -89,9 +89,9 @@ func (v Value) String() string {
 func (v Value) write(b *strings.Builder) {
 	switch v.Kind {
 	case Status:
-		b.WriteString("+" + v.Text)
+		b.WriteString("+" + printable(v.Text))
 	case Error:
-		b.WriteString("-" + v.Text)
+		b.WriteString("-" + printable(v.Text))
 	case Int:
 		b.WriteString(":" + strconv.FormatInt(v.Int, 10))
 	case Bulk:
@@ -120,6 +120,14 @@ func (v Value) write(b *strings.Builder) {
 	default:
 		b.WriteString("(nothing)")
 	}
+}
+
+// printable quotes a text only if it would not print well.
+func printable(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return Quote(text)
+	}
+	return text
 }
 
 func writeQuoted(b *strings.Builder, text string) {

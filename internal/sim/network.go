@@ -104,7 +104,12 @@ func (n *network) dial(from *node, address string, bus bool, up func(*conn), fai
 	c := &conn{net: n}
 	c.ends[0] = end{node: from, life: life, open: true}
 	c.ends[1] = end{node: to, life: to.life, open: true}
-	n.w.after(n.delay(from, to), func() {
+	there := n.delay(from, to)
+	if there > dialTimeout {
+		report(dialTimeout, failed)
+		return
+	}
+	n.w.after(there, func() {
 		if n.apart(from, to) || !to.running() || to.life != c.ends[1].life || from.life != life {
 			report(dialTimeout, failed)
 			return

@@ -125,6 +125,7 @@ func (n *node) start() {
 	n.w.safety.serve(n, slot.Set{})
 	n.data.restart(n)
 	n.w.net.touched()
+	n.w.safety.starts(n)
 	n.step(core.Loaded{Slots: n.data.slots()})
 	if len(n.seeds) > 0 {
 		n.step(core.Seeds{Addresses: n.seeds})
@@ -348,12 +349,16 @@ func (n *node) closeLink(id core.LinkID) {
 func (n *node) prepareSend(e core.Send) func() {
 	message := wire.AppendPacket(nil, e.Packet)
 	kind, epoch := e.Packet.Type, e.Packet.CurrentEpoch
+	claims, sender, claimed := e.Packet.Primary.IsZero(), e.Packet.Sender, e.Packet.ConfigEpoch
 	to := append([]core.LinkID(nil), e.To...)
 	return func() {
 		for _, id := range to {
 			l, ok := n.links[id]
 			if !ok || l.conn == nil {
 				continue
+			}
+			if claims {
+				n.w.safety.claims(sender, claimed)
 			}
 			if kind == wire.TypeVote {
 				n.w.safety.votes(n, l.conn.ends[1-l.side].node, epoch)

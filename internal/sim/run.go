@@ -55,6 +55,8 @@ func (w *world) perform(c *command) error {
 		return w.doSet(c)
 	case "seeds":
 		return w.doSeeds(c)
+	case "reset":
+		return w.doReset(c)
 	}
 	return c.errorf("unknown verb")
 }
@@ -205,6 +207,9 @@ func (w *world) doJoin(c *command) error {
 		return err
 	}
 	if c.args["may"] == "fail" {
+		if !n.spare && c.args["again"] != "yes" {
+			return nil
+		}
 		if r, answered := w.ask(at, "MEET", n.host, "6379"); answered && r.Kind == core.Status {
 			n.spare, n.gone = false, false
 		}
@@ -215,6 +220,21 @@ func (w *world) doJoin(c *command) error {
 		return nil
 	}
 	return w.order(at, "MEET", n.host, "6379")
+}
+
+// doReset makes a replica a new node that knows nobody. Of a node that is none, or not there, nothing happens.
+func (w *world) doReset(c *command) error {
+	n, err := c.node(w, "node")
+	if err != nil {
+		return err
+	}
+	if !n.alive || n.frozen || n.says("replica", nil) != "" {
+		return nil
+	}
+	if r, answered := w.ask(n, "RESET", "HARD"); answered && r.Kind == core.Status {
+		n.spare = true
+	}
+	return w.failure
 }
 
 // doSet changes the configuration: "set node=* no-failover=yes".
@@ -229,7 +249,7 @@ func (w *world) doSet(c *command) error {
 				return err
 			}
 		}
-		n.step(core.Configure{Config: n.config})
+		n.deliver(n.life, func() { n.step(core.Configure{Config: n.config}) })
 	}
 	return w.failure
 }
@@ -275,7 +295,7 @@ func (w *world) doSeeds(c *command) error {
 				n.seeds = append(n.seeds, core.Address{Host: other.hostText(), Port: clientPort, BusPort: busPort})
 			}
 		}
-		n.step(core.Seeds{Addresses: n.seeds})
+		n.deliver(n.life, func() { n.step(core.Seeds{Addresses: n.seeds}) })
 	}
 	return w.failure
 }

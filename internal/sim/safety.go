@@ -19,6 +19,9 @@ type safety struct {
 	voted map[ballot]*node
 	// dirty are nodes that have stepped since the last check.
 	dirty []*node
+	// announced is the highest configuration epoch under which each node has claimed slots. What it claimed must be on its
+	// disk.
+	announced map[wire.NodeID]wire.Epoch
 	// rivals are pairs of nodes that both accept writes for a slot, and since when they could have known better.
 	rivals map[[2]int]instant
 	// servers counts the nodes that serve each slot, shared the slots that more than one serves.
@@ -39,6 +42,19 @@ func (s *safety) init(w *world) {
 	s.winners = map[wire.Epoch]wire.NodeID{}
 	s.voted = map[ballot]*node{}
 	s.rivals = map[[2]int]instant{}
+	s.announced = map[wire.NodeID]wire.Epoch{}
+}
+
+// claims notes that a primary tells others its epoch.
+func (s *safety) claims(id wire.NodeID, epoch wire.Epoch) {
+	s.announced[id] = max(s.announced[id], epoch)
+}
+
+// starts looks whether a node that starts still knows what it has told others.
+func (s *safety) starts(n *node) {
+	if v := n.core.View(); v.Me().Flags.Has(wire.FlagPrimary) && v.Me().ConfigEpoch < s.announced[n.id] {
+		s.w.fail("node %s starts with epoch %d but has told others %d", n.name(), v.Me().ConfigEpoch, s.announced[n.id])
+	}
 }
 
 // votes notes a vote that leaves: a node has one an epoch.

@@ -46,12 +46,23 @@ func (g *gambler) some() string {
 	return strings.Join(list, ",")
 }
 
+// members lists the nodes that are members from the start.
+func (g *gambler) members() string {
+	list := make([]string, g.nodes)
+	for i := range list {
+		list[i] = fmt.Sprint(i + 1)
+	}
+	return strings.Join(list, ",")
+}
+
 // swarm makes up the script of a seed: a cluster of random shape, a random list of mishaps, then peace.
 func swarm(seed uint64) string {
 	g := &gambler{rng: rand.New(rand.NewPCG(seed, 0x5eed)), joined: map[int]bool{}}
 	primaries, replicas := 2+g.rng.IntN(4), g.rng.IntN(3)
 	g.nodes, g.spare = primaries*(1+replicas), g.rng.IntN(2)
-	g.add("nodes primaries=%d replicas=%d spare=%d seed=%d boot=conf", primaries, replicas, g.spare, seed)
+	timeout := [...]int{500, 1000, 2000, 2000, 2000, 5000}[g.rng.IntN(6)]
+	g.add("nodes primaries=%d replicas=%d spare=%d seed=%d timeout=%dms boot=conf", primaries, replicas, g.spare, seed, timeout)
+	g.options()
 	g.add("write every=%dms", 5+g.rng.IntN(50))
 	for range swarmStepsMin + g.rng.IntN(swarmStepsMax-swarmStepsMin) {
 		g.mishap()
@@ -59,6 +70,15 @@ func swarm(seed uint64) string {
 	}
 	g.peace()
 	return strings.Join(g.lines, "\n")
+}
+
+// options makes some configurations differ from the usual.
+func (g *gambler) options() {
+	for _, option := range [...]string{"validity=0", "full-coverage=no", "allow-migration=no", "barrier=0", "no-failover=yes"} {
+		if g.rng.IntN(8) == 0 {
+			g.add("set node=%s %s", [...]string{"*", g.some()}[g.rng.IntN(2)], option)
+		}
+	}
 }
 
 // mishap lets something go wrong, or right again, or an operator do something.
@@ -112,13 +132,27 @@ func (g *gambler) network() {
 
 // member lets a spare node join, or a replica change its primary.
 func (g *gambler) member() {
-	if g.spare > 0 && g.rng.IntN(2) == 0 {
-		n := g.nodes + 1 + g.rng.IntN(g.spare)
+	switch n := g.any(); g.rng.IntN(6) {
+	case 0, 1:
+		g.add("kill node=%d", n)
+		g.add("run %dms", g.rng.IntN(swarmPause))
+		g.add("start node=%d address=new", n)
+	case 2:
+		g.add("reset node=%d", n)
 		g.joined[n] = true
+		g.add("run %dms", g.rng.IntN(swarmPause))
 		g.add("join node=%d at=%d may=fail", n, g.any())
-		return
+	case 3:
+		g.add("set node=%d hostname=host-%d", n, g.rng.IntN(9))
+	case 4:
+		if g.spare > 0 {
+			n = g.nodes + 1 + g.rng.IntN(g.spare)
+			g.joined[n] = true
+			g.add("join node=%d at=%d may=fail", n, g.any())
+		}
+	default:
+		g.add("try node=%d REPLICATE @%d", n, g.any())
 	}
-	g.add("try node=%d REPLICATE @%d", g.any(), g.any())
 }
 
 // peace ends all mishaps and asks for agreement, twice: it must also last.
@@ -133,9 +167,15 @@ func (g *gambler) peace() {
 	for _, s := range g.moved {
 		g.add("try node=* SETSLOT %d STABLE", s)
 	}
-	for n := range g.spare {
-		if n += g.nodes + 1; g.joined[n] {
-			g.add("join node=%d at=1 may=fail", n)
+	g.add("set node=* full-coverage=yes no-failover=no")
+	g.add("seeds node=%s at=*", g.members())
+	for n := range g.nodes + g.spare {
+		if g.joined[n+1] { // through a node that is no stranger itself
+			at := 1
+			for g.joined[at] && at < g.nodes {
+				at++
+			}
+			g.add("join node=%d at=%d may=fail again=yes", n+1, at)
 		}
 	}
 	g.add("run until stable limit=%s", peaceLimit)
@@ -146,7 +186,8 @@ func (g *gambler) peace() {
 // reduceRuns bounds how often a failing script is run to find a shorter one.
 const reduceRuns = 150
 
-// reduce takes commands out of a failing script as long as it goes on failing, and gives what is left.
+// reduce takes mishaps out of a failing script as long as it goes on failing, and gives what is left. What makes peace in
+// the end stays.
 func reduce(s *script, size shape, seed uint64) string {
 	runs := 0
 	fails := func(commands []command) bool {
@@ -155,12 +196,17 @@ func reduce(s *script, size shape, seed uint64) string {
 		return err != nil && !strings.Contains(err.Error(), "line ")
 	}
 	commands := s.commands
-	for chunk := max(1, len(commands)/4); chunk > 0; chunk /= 2 {
-		for at := 1; at < len(commands) && runs < reduceRuns; {
-			end := min(at+chunk, len(commands))
+	peace := len(commands) - 1
+	for peace > 1 && commands[peace].text != "heal" {
+		peace--
+	}
+	for chunk := max(1, peace/4); chunk > 0; chunk /= 2 {
+		for at := 1; at < peace && runs < reduceRuns; {
+			end := min(at+chunk, peace)
 			shorter := append(append([]command(nil), commands[:at]...), commands[end:]...)
-			if endsInPeace(shorter) && fails(shorter) {
+			if fails(shorter) {
 				commands = shorter
+				peace -= end - at
 			} else {
 				at = end
 			}
@@ -171,17 +217,4 @@ func reduce(s *script, size shape, seed uint64) string {
 		fmt.Fprintln(&b, commands[i].text)
 	}
 	return b.String()
-}
-
-// endsInPeace tells whether what ends the mishaps is still in the script, without which no agreement can be asked for.
-func endsInPeace(commands []command) bool {
-	needed := map[string]bool{"heal": true, "thaw node=*": true, "start node=*": true}
-	for i := len(commands) - 1; i >= 0 && len(needed) > 0; i-- {
-		delete(needed, commands[i].text)
-		switch commands[i].verb {
-		case "cut", "freeze", "kill", "power":
-			return false
-		}
-	}
-	return len(needed) == 0
 }

@@ -104,14 +104,20 @@ func (c *Core) tend(n *node) {
 	}
 }
 
+// deadLinkTimeouts is after how many node timeouts without a pong a link is given up although its node sends packets over
+// its own link.
+const deadLinkTimeouts = 2
+
 // dropDeadLink closes the link to n when a ping has been outstanding for half the node timeout and nothing came at all:
-// the connection may be at fault although n is alive. A link gets a whole node timeout before that.
+// the connection may be at fault although n is alive. A link gets a whole node timeout before that. A connection may also
+// be dead while n reaches us well over its own; without a new one n would never answer a ping of ours again.
 func (c *Core) dropDeadLink(n *node) {
-	half := c.cfg.NodeTimeout / 2
-	if n.link == nil || n.pingSent == 0 || c.now-n.link.createdAt <= c.cfg.NodeTimeout {
+	timeout := c.cfg.NodeTimeout
+	if n.link == nil || n.pingSent == 0 {
 		return
 	}
-	if c.now-n.pingSent > half && c.now-n.dataReceived > half {
+	age, waiting, silent := c.now-n.link.createdAt, c.now-n.pingSent, c.now-n.dataReceived
+	if age > timeout && waiting > timeout/2 && silent > timeout/2 || min(age, waiting) > deadLinkTimeouts*timeout {
 		c.logNode(Debug, "nothing comes over the link: opening another", n)
 		c.closeLink(n.link)
 	}

@@ -65,9 +65,13 @@ func AppendRemoval(dst []byte, db int, key []byte) []byte {
 	return resp.AppendCommand(appendSelect(dst, db), wordDel, key)
 }
 
-func (c *Ctx) logDelete(key []byte) {
+// logDelete adds the removal of a key that was due.
+func (c *Ctx) logDelete(key []byte) { c.logRemoval(key, c.e.Settings.LazyExpire.Load()) }
+
+// logRemoval adds the removal of a key in the form that frees it at once or lazily.
+func (c *Ctx) logRemoval(key []byte, lazy bool) {
 	word := wordDel
-	if c.e.Settings.LazyExpire.Load() {
+	if lazy {
 		word = wordUnlink
 	}
 	pair := [2][]byte{word, key}

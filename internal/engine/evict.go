@@ -122,7 +122,7 @@ func (ev *Evictor) evictOne(c *Ctx) bool {
 			s.Part.Arena().Publish()
 			ev.e.Stats.EvictedKeys.Add(1)
 			c.modified(best.db, &key)
-			c.logDelete(best.key)
+			c.logRemoval(best.key, ev.e.Settings.LazyEvict.Load())
 		}
 		return true
 	})

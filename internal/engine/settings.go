@@ -9,6 +9,7 @@ type Settings struct {
 	MaxQueryBuffer  atomic.Int64 // client-query-buffer-limit, bytes
 	MaxClients      atomic.Int64
 	LazyExpire      atomic.Bool // lazyfree-lazy-expire: expired keys are logged as UNLINK
+	LazyEvict       atomic.Bool // lazyfree-lazy-eviction: evicted keys are logged as UNLINK
 	LazyUserDel     atomic.Bool
 	LazyUserFlush   atomic.Bool
 	ReplicaReadOnly atomic.Bool

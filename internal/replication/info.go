@@ -23,7 +23,7 @@ func (m *Manager) Info() [][2]string {
 		f.info(add, h)
 		add("slave_priority", s.Priority)
 		add("slave_read_only", bit(m.e.Settings.ReplicaReadOnly.Load()))
-		add("replica_announced", 1)
+		add("replica_announced", bit(s.Announced))
 	}
 	list := m.onlineLocked()
 	add("connected_slaves", len(list))

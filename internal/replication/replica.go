@@ -87,6 +87,9 @@ func (m *Manager) serve(r *replica, unread []byte, id string, wanted int64, old 
 	m.mu.Unlock()
 	r.ackAt.Store(time.Now().UnixNano())
 	r.s.SetFlag(engine.FlagReplica, true)
+	if tcp, ok := r.raw.(interface{ SetNoDelay(bool) error }); ok && m.opts.Settings().NoDelayOff {
+		_ = tcp.SetNoDelay(false) // slower and nothing else if it fails
+	}
 	m.wg.Add(1)
 	go func() {
 		defer m.wg.Done()

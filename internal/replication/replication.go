@@ -24,14 +24,17 @@ type Settings struct {
 	Password     string        // masterauth
 	ListenPort   int           // what a primary is told: replica-announce-port, or the port
 	AnnounceIP   string        // replica-announce-ip
+	Announced    bool          // replica-announced, shown by INFO
 	Priority     int           // replica-priority, shown by INFO
 	MinReplicas  int
 	MinMaxLag    time.Duration
 	Dir          string // where a synchronisation is kept until it is whole
 	Compress     bool
 	Unsummed     bool
-	NoDelayOff   bool // repl-disable-tcp-nodelay
-	ClusterOwned bool // roles are the cluster's business: REPLICAOF is refused
+	NoDelayOff   bool          // repl-disable-tcp-nodelay
+	BacklogTTL   time.Duration // repl-backlog-ttl; 0 keeps the history for ever
+	Source       string        // bind-source-addr: the address links to a primary come from
+	ClusterOwned bool          // roles are the cluster's business: REPLICAOF is refused
 }
 
 // Options are what a Manager needs from outside.
@@ -64,6 +67,7 @@ type Manager struct {
 		hints    map[int64]*hints // what REPLCONF told on connections that have not sent PSYNC yet, by session id
 		follow   *follower        // nil on a primary
 		waits    []*ackWait
+		needed   time.Time // when the history was last of use: there was a replica, or this node was one
 	}
 }
 
@@ -71,14 +75,29 @@ type Manager struct {
 func New(opts Options) *Manager {
 	if opts.Dial == nil {
 		opts.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+			return dial(ctx, addr, opts.Settings().Source)
 		}
 	}
 	m := &Manager{e: opts.Engine, opts: opts, log: opts.Log}
+	m.mu.needed = time.Now()
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.mu.replicas = make(map[int64]*replica)
 	m.mu.hints = make(map[int64]*hints)
 	return m
+}
+
+// dial opens a TCP connection from the address source, "" for any. Where source cannot be used it does without, as Redis.
+func dial(ctx context.Context, addr, source string) (net.Conn, error) {
+	if source != "" {
+		from, err := net.ResolveTCPAddr("tcp", net.JoinHostPort(source, "0"))
+		if err == nil {
+			var conn net.Conn
+			if conn, err = (&net.Dialer{LocalAddr: from}).DialContext(ctx, "tcp", addr); err == nil {
+				return conn, nil
+			}
+		}
+	}
+	return (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 }
 
 // Run does the periodic work until ctx ends: pings in the stream, the count of good replicas, timeouts.
@@ -99,6 +118,9 @@ func (m *Manager) Run(ctx context.Context) error {
 			}
 			m.countGood(s, now)
 			m.dropSilent(s, now)
+			if s.BacklogTTL > 0 && now.Sub(m.lastNeeded(now)) > s.BacklogTTL {
+				m.dropHistory()
+			}
 		}
 	}
 }
@@ -151,6 +173,29 @@ func (m *Manager) dropSilent(s Settings, now time.Time) {
 			r.close()
 		}
 	}
+}
+
+// lastNeeded is when anybody last needed the history of this node: now if somebody does, or if there is none.
+func (m *Manager) lastNeeded(now time.Time) time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.mu.follow != nil || len(m.mu.replicas) > 0 || !m.e.Log.On() {
+		m.mu.needed = now
+	}
+	return m.mu.needed
+}
+
+// dropHistory frees the backlog of a primary without replicas. What it writes from now on is not in the stream, so the
+// history gets a new id: nobody may go on from the old one.
+func (m *Manager) dropHistory() {
+	m.e.LockAll()
+	defer m.e.UnlockAll()
+	if m.replicaCount() > 0 || m.e.Role.IsReplica() {
+		return
+	}
+	m.e.Log.NewID(NewID())
+	m.e.Log.Stop()
+	m.log.Info("Replication backlog freed after repl-backlog-ttl without connected replicas")
 }
 
 // dropReplicas ends all links to replicas: their history is no longer this node's.

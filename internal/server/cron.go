@@ -10,8 +10,9 @@ import (
 
 const (
 	cronPeriod   = 100 * time.Millisecond
-	expireBudget = 25 * time.Millisecond // of a period: a quarter, as Redis gives it
-	trashPerHold = 1000                  // records freed under one hold of a lock: about 100 µs
+	expireShare  = 25   // percent of a period that expiry may take with active-expire-effort 1
+	effortShare  = 2    // percent more for each further step of effort
+	trashPerHold = 1000 // records freed under one hold of a lock: about 100 µs
 )
 
 // cron does what the node does without being asked.
@@ -42,7 +43,8 @@ func (s *Server) cron(ctx context.Context) error {
 // expire runs cycles while keys are due and there is time.
 func (s *Server) expire(w *engine.Worker) {
 	start := time.Now()
-	for more := true; more && time.Since(start) < expireBudget; {
+	budget := cronPeriod * time.Duration(expireShare+effortShare*(s.store.Int("active-expire-effort")-1)) / 100
+	for more := true; more && time.Since(start) < budget; {
 		_, more = s.engine.ExpireCycle(w)
 	}
 }

@@ -97,11 +97,20 @@ func serve(loaded *config.Loaded, errs io.Writer) int {
 		}
 		return 1
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
+	signals := make(chan os.Signal, 4) // more than a user sends before the first is taken
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	go func() {
+		for s := range signals {
+			if s == syscall.SIGINT {
+				node.Signal("SIGINT")
+			} else {
+				node.Signal("SIGTERM")
+			}
+		}
+	}()
 	signal.Ignore(syscall.SIGHUP)
 	node.WritePID()
-	if err := node.Run(ctx); err != nil {
+	if err := node.Run(context.Background()); err != nil {
 		fmt.Fprintln(errs, err)
 		return 1
 	}

@@ -37,6 +37,11 @@ func infoServer(w *infoWriter) {
 	w.add("server_time_usec", int64(w.c.Now)*1000)
 	w.add("uptime_in_seconds", up)
 	w.add("uptime_in_days", up/86400)
+	if w.d.ShutdownLeft != nil {
+		if left := w.d.ShutdownLeft(); left > 0 {
+			w.add("shutdown_in_milliseconds", left)
+		}
+	}
 	w.add("hz", w.d.Config.Int("hz"))
 	w.add("configured_hz", w.d.Config.Int("hz"))
 	w.add("lru_clock", e.LRUClock())
@@ -146,8 +151,9 @@ func infoMemory(w *infoWriter) {
 	w.add("mem_fragmentation_ratio", fmt.Sprintf("%.2f", float64(process.Resident)/float64(max(used, 1))))
 	w.add("mem_fragmentation_bytes", process.Resident-used)
 	w.add("mem_not_counted_for_evict", process.GoHeap)
-	w.add("mem_replication_backlog", 0)
-	w.add("mem_total_replication_buffers", 0)
+	history := e.Log.History()
+	w.add("mem_replication_backlog", history.End-history.Start)
+	w.add("mem_total_replication_buffers", w.d.replicationBytes())
 	w.add("mem_clients_slaves", 0)
 	w.add("mem_clients_normal", int64(e.Clients.Len())*sessionBytes)
 	w.add("mem_cluster_links", 0)
@@ -295,4 +301,11 @@ func infoKeyspace(w *infoWriter) {
 			w.add("db"+strconv.Itoa(db), fmt.Sprintf("keys=%d,expires=%d,avg_ttl=0", n, expires[db]))
 		}
 	}
+}
+
+func (d Deps) replicationBytes() int64 {
+	if d.ReplicationBytes == nil {
+		return 0
+	}
+	return d.ReplicationBytes()
 }

@@ -48,13 +48,18 @@ func cmdShutdown(c *engine.Ctx, d Deps) {
 		return
 	}
 	if abort {
-		c.Err("ERR No shutdown in progress.")
+		if d.AbortShutdown == nil || !d.AbortShutdown() {
+			c.Err("ERR No shutdown in progress.")
+			return
+		}
+		c.OK()
 		return
 	}
-	if err := d.Shutdown(o); err != nil {
-		c.Err("ERR Errors trying to SHUTDOWN. Check logs.")
-	}
-	// There is no reply: the connection ends with the server.
+	// There is no reply when all goes well: the connection ends with the server.
+	w := c.Suspend(engine.WaitEnd, 0, nil, nil)
+	d.Shutdown(o, func() {
+		w.Resume(func(c *engine.Ctx) { c.Err("ERR Errors trying to SHUTDOWN. Check logs.") })
+	})
 }
 
 // cmdLolwut draws a covey: birds on a wire, as many as the width given, by the dice of the server.

@@ -20,12 +20,18 @@ type Deps struct {
 	Version string
 	// RewriteConfig writes the values in force into the configuration file; nil without one.
 	RewriteConfig func() error
-	// Shutdown asks the server to end: SHUTDOWN.
-	Shutdown func(ShutdownOptions) error
+	// Shutdown asks the server to end: SHUTDOWN. failed is called, from any goroutine, when it goes on instead.
+	Shutdown func(o ShutdownOptions, failed func())
+	// AbortShutdown makes the server go on: SHUTDOWN ABORT. False: no shutdown is under way.
+	AbortShutdown func() bool
+	// ShutdownLeft is how many milliseconds a shutdown still waits for replicas, 0 when none is under way.
+	ShutdownLeft func() int64
 	// Sampler keeps the figures per second of INFO.
 	Sampler *Sampler
 	// Replication and Persistence are the sections of INFO whose state lives in those packages.
 	Replication, Persistence func() [][2]string
+	// ReplicationBytes is the memory of the log that is kept for replicas.
+	ReplicationBytes func() int64
 	// Reload is DEBUG RELOAD: it saves the data set, empties the keyspace and loads the file again, or parts of that.
 	// It runs without any shard lock. The text of the error is what the client gets.
 	Reload func(ReloadOptions) error

@@ -14,6 +14,7 @@ type PausePurpose uint8
 const (
 	PauseByClient   PausePurpose = iota // CLIENT PAUSE
 	PauseByFailover                     // a coordinated failover
+	PauseByShutdown                     // replicas catch up before the end
 	pausePurposes
 )
 

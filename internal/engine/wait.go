@@ -23,6 +23,7 @@ const (
 	WaitPause          // CLIENT PAUSE: the command is executed again afterwards
 	WaitAcks           // WAIT
 	WaitKeys           // a blocking pop
+	WaitEnd            // SHUTDOWN: the server ends, or says why not
 	WaitWork           // another goroutine works on the command; only its end resumes the session
 )
 
@@ -41,7 +42,7 @@ func (c *Ctx) Suspend(kind WaitKind, timeout time.Duration, onTimeout func(c *Ct
 	s.wait.kind.Store(uint32(kind))
 	s.wait.onEnd = cancel
 	s.wait.expire.Store(&onTimeout)
-	s.setFlag(FlagBlocked, kind == WaitAcks || kind == WaitKeys)
+	s.setFlag(FlagBlocked, kind == WaitAcks || kind == WaitKeys || kind == WaitEnd)
 	w := Wait{s, s.wait.token.Add(1)} // last: who sees the token sees the rest
 	if timeout > 0 {
 		s.wait.timer = time.AfterFunc(timeout, func() { w.Resume(onTimeout) })

@@ -156,7 +156,7 @@ func (s *Saver) run(ctx context.Context) error {
 // changes the file contains.
 func (s *Saver) write(ctx context.Context) (dirty int64, err error) {
 	set := s.opts.Settings()
-	f, err := os.CreateTemp(set.Dir, fmt.Sprintf("temp-%d-*.rdb", os.Getpid()))
+	f, err := os.OpenFile(filepath.Join(set.Dir, fmt.Sprintf("temp-%d.rdb", os.Getpid())), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return 0, err
 	}

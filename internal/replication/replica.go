@@ -47,6 +47,7 @@ type replica struct {
 	hints   hints
 	state   atomic.Int32
 	ack     atomic.Int64  // offset it has processed
+	sent    atomic.Int64  // offset up to which the socket has taken the stream, 0 before the stream begins
 	ackAt   atomic.Int64  // when it said so, Unix nanoseconds
 	fresh   chan struct{} // signalled by each acknowledgement
 	ended   chan struct{}
@@ -276,6 +277,7 @@ const feedPieceBytes = 256 << 10
 
 // feed copies the log to the replica until the link ends or falls too far behind.
 func (r *replica) feed(reader *engine.LogReader) error {
+	r.sent.Store(reader.Offset())
 	limit := &r.m.e.Settings.OutputLimits[1]
 	for {
 		if hard := limit.HardBytes.Load(); hard > 0 && reader.Lag() > hard {
@@ -300,6 +302,7 @@ func (r *replica) feed(reader *engine.LogReader) error {
 				return err
 			}
 			b = b[n:]
+			r.sent.Store(reader.Offset() - int64(len(b)))
 		}
 	}
 }

@@ -2,6 +2,7 @@ package replication
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"sort"
 	"time"
@@ -109,6 +110,35 @@ func (m *Manager) forgetWait(w *ackWait) {
 			return
 		}
 	}
+}
+
+// Lagging describes the replicas that have not processed the stream up to at.
+func (m *Manager) Lagging(at engine.Offset) (list []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.onlineLocked() {
+		if !r.online() || r.ack.Load() < at {
+			list = append(list, fmt.Sprintf("%s reported offset %d behind master, lag=%d, state=%s.", r.name(), at-r.ack.Load(), int64(time.Since(r.lastAck())/time.Second), r.stateText()))
+		}
+	}
+	return list
+}
+
+// BufferBytes is how much of the log is kept for replicas that are behind, or for partial resynchronisation.
+func (m *Manager) BufferBytes() int64 {
+	h := m.e.Log.History()
+	if !h.On {
+		return 0
+	}
+	most := h.End - h.Start
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.mu.replicas {
+		if at := r.sent.Load(); at > 0 {
+			most = max(most, h.End-at)
+		}
+	}
+	return most
 }
 
 // AwaitReplicas waits until every replica has processed the stream up to at, or ctx ends. It reports whether all have.

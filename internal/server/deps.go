@@ -16,18 +16,21 @@ import (
 // deps gives the command handlers what they need from outside of the engine.
 func (s *Server) deps() command.Deps {
 	d := command.Deps{
-		Config:        s.store,
-		ConfigFile:    s.confFile,
-		Version:       Version,
-		Shutdown:      s.shutdownCommand,
-		Sampler:       &s.sampler,
-		Replication:   s.repl.Info,
-		Persistence:   s.saver.Info,
-		Reload:        s.reload,
-		NewReplID:     replication.NewID,
-		LogWarning:    func(text string) { s.log.Warn(text) },
-		ReleaseMemory: debug.FreeOSMemory,
-		Memory:        s.processMemory,
+		Config:           s.store,
+		ConfigFile:       s.confFile,
+		Version:          Version,
+		Shutdown:         s.shutdownCommand,
+		AbortShutdown:    s.abortShutdown,
+		ShutdownLeft:     s.shutdownLeft,
+		Sampler:          &s.sampler,
+		Replication:      s.repl.Info,
+		ReplicationBytes: s.repl.BufferBytes,
+		Persistence:      s.saver.Info,
+		Reload:           s.reload,
+		NewReplID:        replication.NewID,
+		LogWarning:       func(text string) { s.log.Warn(text) },
+		ReleaseMemory:    debug.FreeOSMemory,
+		Memory:           s.processMemory,
 	}
 	if s.confFile != "" {
 		d.RewriteConfig = s.rewriteConfig

@@ -56,12 +56,13 @@ type Server struct {
 	listeners listeners
 	sampler   command.Sampler
 	quit      chan shutdown
+	ending    ending
 	actors    sync.WaitGroup
 }
 
 // New makes a node from its configuration. Nothing listens yet.
 func New(opts Options) (*Server, error) {
-	s := &Server{store: config.NewStore(opts.Config), level: new(slog.LevelVar), quit: make(chan shutdown, 1), confFile: opts.Config.File}
+	s := &Server{store: config.NewStore(opts.Config), level: new(slog.LevelVar), quit: make(chan shutdown, quitQueue), confFile: opts.Config.File}
 	s.role.Store('M')
 	s.output = &logFile{path: s.store.String("logfile")}
 	var out io.Writer = s.output

@@ -2,8 +2,11 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/covey-db/covey/internal/clock"
@@ -14,20 +17,80 @@ import (
 // shutdown is a wish to end.
 type shutdown struct {
 	noSave, save, now, force bool
-	err                      error
+	err                      error  // the server cannot go on
+	failed                   func() // called when the server goes on instead; may be nil
+	why                      string // for the log
+}
+
+// quitQueue bounds the wishes that wait; more are dropped, as one is enough.
+const quitQueue = 16
+
+// ending is the shutdown under way.
+type ending struct {
+	mu      sync.Mutex // guards what follows
+	waiting []func()   // whom to tell when the server goes on
+	until   time.Time  // when the wait for replicas ends, zero when there is none
+	stop    chan struct{}
+	stopped bool // stop is closed
+	active  bool
+	urgent  bool // end now, whatever there is to save
+}
+
+// begin notes a wish; false when a shutdown is under way already, which the wish then only waits for.
+func (n *ending) begin(failed func()) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if failed != nil {
+		n.waiting = append(n.waiting, failed)
+	}
+	if n.active {
+		return false
+	}
+	n.active, n.stop, n.stopped = true, make(chan struct{}), false
+	return true
+}
+
+// giveUp ends the shutdown under way: the server goes on, and whoever waits is told.
+func (n *ending) giveUp() {
+	n.mu.Lock()
+	waiting := n.waiting
+	n.waiting, n.active, n.until = nil, false, time.Time{}
+	n.mu.Unlock()
+	for _, failed := range waiting {
+		failed()
+	}
+}
+
+// hurry ends the wait for replicas; urgent also gives up saving. False when no shutdown is under way.
+func (n *ending) hurry(urgent bool) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.active {
+		return false
+	}
+	n.urgent = n.urgent || urgent
+	if !n.stopped {
+		n.stopped = true
+		close(n.stop)
+	}
+	return true
 }
 
 func (s *Server) requestShutdown(how shutdown) {
+	if how.err == nil && !s.ending.begin(how.failed) {
+		return // one is under way
+	}
 	select {
 	case s.quit <- how:
-	default: // one is under way
+	default:
 	}
 }
+
+var errAborted = errors.New("aborted")
 
 // await returns when the node is to end and has saved what is to be saved.
 func (s *Server) await(ctx context.Context, loaded <-chan error) error {
 	for {
-		var how shutdown
 		select {
 		case err := <-loaded:
 			if err != nil {
@@ -35,28 +98,37 @@ func (s *Server) await(ctx context.Context, loaded <-chan error) error {
 			}
 			s.start(ctx)
 			s.log.Info("Ready to accept connections tcp")
-			continue
-		case how = <-s.quit:
+		case how := <-s.quit:
+			if how.err != nil {
+				return how.err
+			}
+			s.log.Warn(how.why)
+			if err := s.finish(how); err == nil || how.force || s.isUrgent() {
+				return nil
+			}
+			s.engine.Pause.End(engine.PauseByShutdown, s.engine.Clock.Now())
+			s.ending.giveUp()
 		case <-ctx.Done():
-			s.log.Warn("Received SIGTERM scheduling shutdown...")
-		}
-		if how.err != nil {
-			return how.err
-		}
-		if err := s.finish(how); err == nil || ctx.Err() != nil || how.force {
+			_ = s.finish(shutdown{}) // the process ends in any case
 			return nil
 		}
 	}
 }
 
-// finish lets replicas catch up and saves.
+func (s *Server) isUrgent() bool {
+	s.ending.mu.Lock()
+	defer s.ending.mu.Unlock()
+	return s.ending.urgent
+}
+
+// finish lets replicas catch up and saves. An error means that the node goes on, unless it is forced to end.
 func (s *Server) finish(how shutdown) error {
-	s.log.Warn("User requested shutdown...")
 	if s.engine.Loading() { // what is in memory is not the data
 		return nil
 	}
-	if !how.now {
-		s.letReplicasCatchUp()
+	if !how.now && !s.letReplicasCatchUp() {
+		s.log.Warn("Shutdown manually aborted.")
+		return errAborted
 	}
 	if how.noSave || !how.save && len(s.store.Value("save").SavePoints()) == 0 {
 		return nil
@@ -65,28 +137,93 @@ func (s *Server) finish(how shutdown) error {
 	s.saver.Stop()
 	if err := s.saver.Save(); err != nil {
 		s.log.Warn("Error trying to save the DB, can't exit.", "reason", err)
+		if !how.force {
+			s.log.Warn("Errors trying to shut down the server.")
+		}
 		return err
 	}
 	return nil
 }
 
-// letReplicasCatchUp pauses writes until all replicas have everything, for shutdown-timeout at most.
-func (s *Server) letReplicasCatchUp() {
+// letReplicasCatchUp pauses writes until all replicas have everything, for shutdown-timeout at most. False: aborted.
+func (s *Server) letReplicasCatchUp() bool {
 	wait := time.Duration(s.store.Int("shutdown-timeout")) * time.Second
 	if wait == 0 || s.engine.Role.IsReplica() || s.repl.ReplicaCount() == 0 {
-		return
+		return true
 	}
 	now := s.engine.Clock.Now()
-	s.engine.Pause.Begin(engine.PauseByClient, engine.PauseWrites, now, now+clock.Millis(wait/time.Millisecond))
+	s.engine.Pause.Begin(engine.PauseByShutdown, engine.PauseWrites, now, now+clock.Millis(wait/time.Millisecond)+1000)
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
+	n := &s.ending
+	n.mu.Lock()
+	n.until = time.Now().Add(wait)
+	stop := n.stop
+	n.mu.Unlock()
+	go func() {
+		select {
+		case <-stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	total := s.repl.ReplicaCount()
 	s.repl.AwaitReplicas(ctx, s.engine.Log.End())
+	n.mu.Lock()
+	aborted := n.stopped && !n.urgent
+	n.until = time.Time{}
+	n.mu.Unlock()
+	if aborted {
+		return false
+	}
+	lagging := s.repl.Lagging(s.engine.Log.End())
+	for _, one := range lagging {
+		s.log.Info("Lagging replica " + one)
+	}
+	s.log.Info(fmt.Sprintf("%d of %d replicas are in sync when shutting down.", total-len(lagging), total))
+	return true
 }
 
 // shutdownCommand is SHUTDOWN.
-func (s *Server) shutdownCommand(o command.ShutdownOptions) error {
-	s.requestShutdown(shutdown{noSave: o.NoSave, save: o.Save, now: o.Now, force: o.Force})
-	return nil
+func (s *Server) shutdownCommand(o command.ShutdownOptions, failed func()) {
+	s.requestShutdown(shutdown{noSave: o.NoSave, save: o.Save, now: o.Now, force: o.Force, failed: failed, why: "User requested shutdown..."})
+}
+
+// abortShutdown is SHUTDOWN ABORT. It can only end the wait for replicas.
+func (s *Server) abortShutdown() bool { return s.ending.hurry(false) }
+
+// shutdownLeft is how many milliseconds are left of the wait for replicas.
+func (s *Server) shutdownLeft() int64 {
+	s.ending.mu.Lock()
+	defer s.ending.mu.Unlock()
+	if s.ending.until.IsZero() {
+		return 0
+	}
+	return max(time.Until(s.ending.until).Milliseconds(), 1)
+}
+
+// Signal ends the node as shutdown-on-sigint or shutdown-on-sigterm says; name is SIGINT or SIGTERM. A second SIGINT does not
+// wait for anything.
+func (s *Server) Signal(name string) {
+	if name == "SIGINT" && s.ending.hurry(true) {
+		s.log.Warn("You insist... exiting now.")
+		s.saver.Stop()
+		return
+	}
+	how := shutdown{why: "Received " + name + " scheduling shutdown..."}
+	for _, word := range strings.Fields(s.store.String("shutdown-on-" + strings.ToLower(name))) {
+		switch word {
+		case "save":
+			how.save = true
+		case "nosave":
+			how.noSave = true
+		case "now":
+			how.now = true
+		case "force":
+			how.force = true
+		}
+	}
+	s.requestShutdown(how)
 }
 
 // removeFiles removes the pid file and the Unix socket.

@@ -14,6 +14,7 @@ type PausePurpose uint8
 const (
 	PauseByClient   PausePurpose = iota // CLIENT PAUSE
 	PauseByFailover                     // a coordinated failover
+	PauseByMigrate                      // the last round of a MIGRATE whose keys keep changing
 	PauseByShutdown                     // replicas catch up before the end
 	pausePurposes
 )

@@ -17,6 +17,7 @@ import (
 
 	"github.com/covey-db/covey/internal/clock"
 	"github.com/covey-db/covey/internal/cluster/bus"
+	"github.com/covey-db/covey/internal/cluster/migrate"
 	"github.com/covey-db/covey/internal/command"
 	"github.com/covey-db/covey/internal/config"
 	"github.com/covey-db/covey/internal/engine"
@@ -26,6 +27,7 @@ import (
 	"github.com/covey-db/covey/internal/snapshot"
 	"github.com/covey-db/covey/internal/spec"
 	"github.com/covey-db/covey/internal/transport"
+	"github.com/covey-db/covey/internal/vfs"
 )
 
 // Version is Covey's own version.
@@ -48,6 +50,7 @@ type Server struct {
 	saver  *persist.Saver
 	repl   *replication.Manager
 	bus    *bus.Bus // nil outside cluster mode
+	mover  *migrate.Migrator
 	loops  *transport.Loops
 	output *logFile
 
@@ -99,9 +102,12 @@ func (s *Server) build(loaded *config.Loaded) error {
 		HashSeed: maphash.MakeSeed(), Parts: newParts(databases, used), Used: used, Databases: databases, Cluster: cluster,
 	})
 	s.taker = snapshot.NewTaker(s.engine)
-	s.saver = persist.New(persist.Options{Engine: s.engine, Taker: s.taker, Settings: s.persistSettings, Log: s.log})
+	s.saver = persist.New(persist.Options{Engine: s.engine, Taker: s.taker, Settings: s.persistSettings, FS: vfs.OS{}, Log: s.log})
 	s.repl = replication.New(replication.Options{Engine: s.engine, Taker: s.taker, Settings: s.replicationSettings, Log: s.log, Changed: s.roleChanged})
-	handlers := []map[string]engine.Handler{s.repl.Handlers(), s.saver.Handlers(), command.Table(s.deps())}
+	if s.mover, err = migrate.New(migrate.Options{Engine: s.engine, Log: s.log}); err != nil {
+		return err
+	}
+	handlers := []map[string]engine.Handler{s.repl.Handlers(), s.saver.Handlers(), s.mover.Handlers(), command.Table(s.deps())}
 	if cluster {
 		if s.bus, err = s.newBus(); err != nil {
 			return err
@@ -203,6 +209,7 @@ func (s *Server) load(ctx context.Context) error {
 	follows := s.store.String("replicaof") != ""
 	var owned func(slot.ID) bool
 	defer s.engine.SetLoading(false)
+	s.saver.Sweep()
 	var gone []byte // removals of keys that were due
 	loaded, err := s.saver.Load(persist.LoadOptions{Context: ctx, Owned: owned, Replica: follows, Expired: func(db int, key []byte) {
 		gone = engine.AppendRemoval(gone, db, key)
@@ -251,6 +258,7 @@ func (s *Server) close(cancel context.CancelFunc, failed error) {
 		s.loops.Close()
 	}
 	cancel()
+	s.mover.Close()
 	s.repl.Close()
 	s.saver.Stop()
 	if s.bus != nil {

@@ -214,9 +214,10 @@ func (l *loop) post(m letter) bool {
 func (r *runner) begin(c *conn) uint64 {
 	l := r.l
 	l.batch++
+	batch := l.batch // from the store on, the loop may be another runner's
 	l.current.Store(c)
-	l.busy.Store(l.batch)
-	return l.batch
+	l.busy.Store(batch)
+	return batch
 }
 
 // end marks the end of a batch; false when the watchdog has given the loop to another runner meanwhile.

@@ -1,0 +1,154 @@
+package transport
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/testkit"
+	"github.com/covey-db/covey/internal/testkit/inproc"
+)
+
+// door is a server of this process behind real sockets: event loops on TCP and Unix sockets, goroutines on TCP.
+type door struct {
+	t     testing.TB
+	e     *engine.Engine
+	loops *Loops
+	addr  string
+	long  *longCommand
+}
+
+// longCommand is LOLWUT in these tests: it says that it has begun and ends when it is told to. That makes a command as long
+// as a test needs without looking at a clock.
+type longCommand struct {
+	begun chan struct{}
+	end   chan struct{}
+}
+
+func (l *longCommand) run(c *engine.Ctx) {
+	l.begun <- struct{}{}
+	<-l.end
+	c.Simple("DONE " + string(c.Args[len(c.Args)-1]))
+}
+
+func open(t testing.TB, loops int) *door { return openWith(t, Options{Loops: loops}) }
+
+func openWith(t testing.TB, o Options) *door {
+	t.Helper()
+	d := &door{t: t, long: &longCommand{make(chan struct{}, 16), make(chan struct{})}}
+	handlers := map[string]engine.Handler{
+		"lolwut": {Run: d.long.run},
+		// PSYNC in these tests gives the raw connection to an echo.
+		"psync": {Run: func(c *engine.Ctx) { c.Hijack(echo(c.S)) }},
+		"wait":  {Run: func(c *engine.Ctx) { c.Suspend(engine.WaitAcks, 0, func(c *engine.Ctx) { c.ReplyInt(0) }, nil) }},
+	}
+	d.e = inproc.New(t, inproc.Options{Handlers: handlers})
+	o.Logf = t.Logf
+	loops, err := NewLoops(d.e, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.loops = loops
+	t.Cleanup(loops.Close)
+	d.addr = d.listen("127.0.0.1")
+	return d
+}
+
+func echo(s *engine.Session) func(raw engine.Raw, unread []byte) {
+	return func(raw engine.Raw, unread []byte) {
+		defer s.Close()
+		defer raw.Close()
+		b := append(make([]byte, 0, 4096), unread...)
+		for {
+			if _, err := raw.Write(b); err != nil {
+				return
+			}
+			n, err := raw.Read(b[:cap(b)])
+			if err != nil {
+				return
+			}
+			b = b[:n]
+		}
+	}
+}
+
+// listen opens a TCP port on a loopback address and returns where it is.
+func (d *door) listen(ip string) string {
+	d.t.Helper()
+	l, err := ListenTCP(ip, 0, 511)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.serve(l)
+	return l.Addr().String()
+}
+
+// listenUnix opens a Unix socket and returns its path.
+func (d *door) listenUnix() string {
+	d.t.Helper()
+	path := filepath.Join(d.t.TempDir(), "s")
+	l, err := ListenUnix(path, 0o700)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.serve(l)
+	return path
+}
+
+func (d *door) serve(l net.Listener) {
+	var served sync.WaitGroup
+	served.Go(func() {
+		if err := d.loops.Serve(l); err != nil {
+			d.t.Error(err)
+		}
+	})
+	d.t.Cleanup(func() { l.Close(); served.Wait() })
+}
+
+func (d *door) dial() *testkit.Client { return testkit.Dial(d.t, d.addr) }
+
+// dialRaw connects without a client.
+func (d *door) dialRaw() *net.TCPConn {
+	d.t.Helper()
+	c, err := net.Dial("tcp", d.addr)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(func() { c.Close() })
+	return c.(*net.TCPConn)
+}
+
+// clientsBecome waits until so many sessions are left.
+func (d *door) clientsBecome(n int) {
+	d.t.Helper()
+	testkit.Eventually(d.t, 10*time.Second, func() error {
+		if have := d.e.Clients.Len(); have != n {
+			return fmt.Errorf("%d clients, want %d", have, n)
+		}
+		return nil
+	})
+}
+
+func command(args ...string) []byte { return testkit.AppendCommand(nil, args...) }
+
+// readAll reads until the server ends the connection.
+func readAll(t testing.TB, c net.Conn) string {
+	t.Helper()
+	_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
+	var all bytes.Buffer
+	if _, err := all.ReadFrom(c); err != nil && !strings.Contains(err.Error(), "reset") {
+		t.Fatal(err)
+	}
+	return all.String()
+}
+
+// postedWork notes that it ran.
+func postedWork(order chan int, i int) func(*engine.Worker) {
+	return func(*engine.Worker) { order <- i }
+}

@@ -107,6 +107,32 @@ func BenchmarkKey(b *testing.B) {
 	_ = sum
 }
 
+// BenchmarkFindHot and BenchmarkSetHot are about instructions: everything is in the processor's cache.
+func BenchmarkFindHot(b *testing.B) {
+	n := newNode()
+	defer n.close()
+	names := benchNames(1000)
+	n.load(names)
+	k := n.hasher.Key(names[:16])
+	for b.Loop() {
+		if rec, ok := n.part(&k).Find(0, &k); !ok || rec.Type() != TypeString {
+			b.Fatal("not found")
+		}
+	}
+}
+
+func BenchmarkSetHot(b *testing.B) {
+	n := newNode()
+	defer n.close()
+	names := benchNames(1000)
+	n.load(names)
+	val := []byte(strings.Repeat("w", 32))
+	k := n.hasher.Key(names[:16])
+	for b.Loop() {
+		n.part(&k).SetString(0, &k, val, 0)
+	}
+}
+
 func BenchmarkFind5M(b *testing.B) {
 	n := newNode()
 	defer n.close()

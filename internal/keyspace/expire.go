@@ -46,8 +46,8 @@ func (p *Part) Expires(db int) int64 {
 }
 
 // ExpireDue removes keys that expire at or before now, and calls fn for each one before it is removed; fn must not
-// change the part. It stops when budget keys were looked at or removed, then more is true and the next call goes on
-// there; it always does some work, at most one segment (2045 keys) beyond the budget.
+// change the part. It stops when budget keys were looked at, fewer when big ones were removed; then more is true and the
+// next call goes on there. It may look at the keys of one segment (2045) beyond the budget, but does not remove them.
 func (p *Part) ExpireDue(now int64, budget int, fn func(db int, rec Rec)) (removed int, more bool) {
 	for range len(p.dbs) + 1 {
 		d := p.dbs[p.due.db]
@@ -130,12 +130,13 @@ func (p *Part) expireSegment(d *database, t *slotTable, w segWord, seg []uint64,
 			continue
 		}
 		*budget--
-		rec := decode(p.arena, p.arena.Tail(cellRef(seg[i])))
+		rec := p.record(seg[i])
 		if at := rec.ExpireAt(); at > now {
 			bound = min(bound, at)
 			i++
 			continue
 		}
+		*budget -= rec.effort() - 1
 		fn(p.due.db, rec)
 		p.beforeChange(d, t, rec)
 		place := place{word: w, seg: seg, i: i, rec: rec, found: true}

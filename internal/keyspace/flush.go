@@ -79,10 +79,13 @@ func (p *Part) freeNow(r *trash) {
 // SwapDB exchanges two databases.
 func (p *Part) SwapDB(a, b int) { p.dbs[a], p.dbs[b] = p.dbs[b], p.dbs[a] }
 
-// FreeSome frees about budget records of what was put aside, at most one segment (2045 records) more. It returns how many
-// more there are that can be freed at once. What waits for a cut is not among them: it is freed by the calls after the
-// walker has been there.
+// FreeSome frees about budget records of what was put aside, fewer when they are big, and goes on giving big blocks back
+// to the system. It returns how many more there are that can be freed at once. What waits for a cut is not among them: it
+// is freed by the calls after the walker has been there.
 func (p *Part) FreeSome(budget int) (left int64) {
+	if p.arena.Reclaim() {
+		left++
+	}
 	for _, r := range p.trash {
 		if budget > 0 {
 			budget = p.freeTables(r, budget)
@@ -137,27 +140,14 @@ func (p *Part) unpin(t *slotTable) bool {
 // freeTable frees the segments of a table with their records, from the first to the last, as far as the budget goes.
 func (p *Part) freeTable(r *trash, budget int) int {
 	t := &r.d.slots[r.index]
-	for budget > 0 && t.count > 0 {
+	for t.count > 0 {
 		w := p.segmentOf(t, r.tag)
-		seg := p.segment(w)
-		for _, cell := range cellsOf(seg) {
-			if cell == emptyCell {
-				continue
-			}
-			rec := p.record(cell)
-			outside := rec.outside()
-			p.arena.Free(mem.ForRecord, cellRef(cell), rec.size())
-			p.release(outside)
+		budget = p.freeRecords(r, t, cellsOf(p.segment(w)), budget)
+		if budget <= 0 && t.count > 0 {
+			return budget
 		}
-		keys := keysOf(seg)
-		t.count -= uint32(keys)
-		r.d.count -= int64(keys)
-		budget -= keys + 1
 		r.tag = w.end(r.tag)
 		p.freeSegment(w)
-	}
-	if t.count > 0 {
-		return budget
 	}
 	for r.tag <= tagMask { // what is left of the segments has no keys
 		w := p.segmentOf(t, r.tag)
@@ -169,5 +159,26 @@ func (p *Part) freeTable(r *trash, budget int) int {
 	}
 	*t = slotTable{root: t.root & laneMask, bound: noDeadline}
 	r.tag = 0
+	return budget
+}
+
+// freeRecords frees the records of cells and the cells, as far as the budget goes.
+func (p *Part) freeRecords(r *trash, t *slotTable, cells []uint64, budget int) int {
+	for i, cell := range cells {
+		if cell == emptyCell {
+			continue
+		}
+		if budget <= 0 {
+			break
+		}
+		rec := p.record(cell)
+		outside := rec.outside()
+		budget -= rec.effort()
+		p.arena.Free(mem.ForRecord, cellRef(cell), rec.size())
+		p.release(outside)
+		cells[i] = emptyCell
+		t.count--
+		r.d.count--
+	}
 	return budget
 }

@@ -680,8 +680,10 @@ func (m *machine) doRandom(t *rapid.T) {
 	if ok != (m.p.Len(db) > 0) {
 		m.fail("a random key of %d: %v", m.p.Len(db), ok)
 	}
-	if _, known := m.model[id{db, ""}]; ok && known {
-		m.fail("%q is not there", rec.Key())
+	if ok {
+		if _, known := m.model[id{db, string(rec.Key())}]; !known {
+			m.fail("the random key %q is not there", rec.Key())
+		}
 	}
 	volatileOnly := rapid.Bool().Draw(t, "volatileOnly")
 	shown := 0

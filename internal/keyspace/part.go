@@ -28,7 +28,7 @@ func (p *Part) Find(db int, k *Key) (Rec, bool) {
 		if cellTag(cell) != tag || cell == emptyCell {
 			return Rec{}, false
 		}
-		rec := decode(p.arena, p.arena.Tail(cellRef(cell)))
+		rec := p.record(cell)
 		if string(rec.Key()) == string(k.Bytes) {
 			return rec, true
 		}

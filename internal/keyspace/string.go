@@ -40,6 +40,16 @@ func (r Rec) outside() outside {
 	return outside{r.b[0], flags, binary.LittleEndian.Uint64(v), binary.LittleEndian.Uint64(v[8:])}
 }
 
+// effort is how long freeing a record takes, measured by that of a small one: the system takes a big blob back at
+// some 2 KiB in that time.
+func (r Rec) effort() int {
+	if r.flags()&isBlob == 0 {
+		return 1
+	}
+	_, capacity, _ := r.blob()
+	return 1 + capacity>>11
+}
+
 // sameBlob says whether the value v is held by this very blob.
 func (o outside) sameBlob(v value) bool {
 	return o.flags == isBlob && v.flags == isBlob && (o.word^binary.LittleEndian.Uint64(v.bytes))&mem.RefMask == 0

@@ -73,7 +73,7 @@ func (p *Part) locate(t *slotTable, k *Key) (at place) {
 			at.i = i
 			return at
 		}
-		rec := decode(p.arena, p.arena.Tail(cellRef(cell)))
+		rec := p.record(cell)
 		if string(rec.Key()) == string(k.Bytes) {
 			at.i, at.rec, at.found = i, rec, true
 			return at

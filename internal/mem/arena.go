@@ -42,7 +42,8 @@ type Arena struct {
 	drift   int64           // change of the sum of used since it was last published
 	idle    spanID          // the span that became empty last, and may have been used again since; 0 for none
 	pages   pageHeap
-	mapped  int64 // bytes of address space that the arena holds
+	mapped  int64    // bytes of address space that the arena holds
+	dying   []region // mappings that were freed and are given back in steps
 	options Options
 	live    ledger // what is allocated, only in builds with invariants
 
@@ -191,6 +192,8 @@ func (a *Arena) Close() {
 		if a.regions[i].size != 0 {
 			a.unmapRegion(uint32(i))
 		}
+	}
+	for a.Reclaim() {
 	}
 	for p, n := range a.used {
 		a.account(Purpose(p), -n)

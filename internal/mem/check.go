@@ -41,6 +41,9 @@ func (a *Arena) Check() error {
 		}
 		used += n
 	}
+	for _, g := range a.dying {
+		mapped += int64(g.size)
+	}
 	if free != a.pages.free || dirty != a.pages.dirty || mapped != a.mapped || used != a.Used() {
 		return fmt.Errorf("mem: free %d dirty %d mapped %d used %d, counted %d %d %d %d",
 			a.pages.free, a.pages.dirty, a.mapped, a.Used(), free, dirty, mapped, used)

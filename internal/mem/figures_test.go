@@ -99,6 +99,29 @@ func TestChunkIndicesAreReused(t *testing.T) {
 	}
 }
 
+// TestBigBlocksGoBackInSteps says that freeing a big block never makes the system work for long at once.
+func TestBigBlocksGoBackInSteps(t *testing.T) {
+	if !canSplit {
+		t.Skip("this memory is the garbage collector's")
+	}
+	a := NewArena(Options{})
+	defer a.Close()
+	const size = 50 << 20
+	r := a.Alloc(ForBlob, size)
+	r = a.Resize(ForBlob, r, size, size/2)
+	if s := a.Stats(); s.Mapped != size-reclaimBytes || a.Used() != size/2 {
+		t.Errorf("%d bytes are mapped, %d used, right after half of %d were freed", s.Mapped, a.Used(), size)
+	}
+	a.Free(ForBlob, r, size/2)
+	steps := 0
+	for a.Reclaim() {
+		steps++
+	}
+	if s := a.Stats(); s.Mapped != 0 || steps != size/reclaimBytes-2 {
+		t.Errorf("after %d steps %d bytes are mapped", steps, s.Mapped)
+	}
+}
+
 // TestMisuseIsFound is about builds with invariants, where the ledger knows every block.
 func TestMisuseIsFound(t *testing.T) {
 	if !invariant.Enabled {

@@ -13,6 +13,7 @@ func (a *Arena) allocLarge(p Purpose, n int) Ref {
 	size := Usable(n)
 	a.account(p, int64(size))
 	if n > runBytesMax {
+		a.Reclaim()
 		index := a.newIndex()
 		a.addRegion(index, mapMemory(uintptr(size)), uintptr(size))
 		return Ref(index) << offsetBits
@@ -33,14 +34,16 @@ func (a *Arena) freeLarge(p Purpose, r Ref, n int) {
 	a.account(p, -int64(size))
 	index := r.chunk()
 	if n > runBytesMax {
-		invariant.That(a.regions[index].size == uintptr(size), "a mapping is freed with another size than it has")
-		a.unmapRegion(index)
+		g := &a.regions[index]
+		invariant.That(g.size == uintptr(size), "mem: a mapping is freed with another size than it has")
+		a.unmapLater(g.base, g.size)
+		*g = region{}
 		a.pages.unused = append(a.pages.unused, index)
 		return
 	}
 	page := uint32(r.offset() >> pageShift)
 	s := &a.pages.chunks[index].spans[page]
-	invariant.That(s.kind == pageRun && int(s.pages) == size>>pageShift, "a run is freed with another size than it has")
+	invariant.That(s.kind == pageRun && int(s.pages) == size>>pageShift, "mem: a run is freed with another size than it has")
 	a.freePages(index, page, uint32(s.pages))
 }
 
@@ -48,11 +51,46 @@ func (a *Arena) freeLarge(p Purpose, r Ref, n int) {
 func (a *Arena) resizeMapping(p Purpose, r Ref, have, want int) {
 	g := &a.regions[r.chunk()]
 	from, to := uintptr(Usable(have)), uintptr(Usable(want))
-	invariant.That(g.size == from, "a mapping is resized with another size than it has")
-	g.base = remapMemory(g.base, from, to)
-	g.size = to
-	a.mapped += int64(to) - int64(from)
+	invariant.That(g.size == from, "mem: a mapping is resized with another size than it has")
 	a.account(p, int64(to)-int64(from))
+	if canSplit && to < from {
+		a.unmapLater(unsafe.Add(g.base, to), from-to)
+	} else {
+		g.base = remapMemory(g.base, from, to)
+		a.mapped += int64(to) - int64(from)
+	}
+	g.size = to
+}
+
+// reclaimBytes is how much of a mapping is given back in one step: some 200 µs of the system's time.
+const reclaimBytes = 4 << 20
+
+// unmapLater gives a mapping back: at once when it is small, otherwise in steps, of which it takes the first.
+func (a *Arena) unmapLater(base unsafe.Pointer, size uintptr) {
+	a.dying = append(a.dying, region{base: base, size: size})
+	a.Reclaim()
+}
+
+// Reclaim takes a step in giving back big mappings that were freed; more when there is something left. The arena also
+// takes a step whenever it frees or maps, so that nothing stays for ever, but the owner should call this from time to time.
+func (a *Arena) Reclaim() (more bool) {
+	budget := uintptr(reclaimBytes)
+	for len(a.dying) > 0 && budget > 0 {
+		g := &a.dying[len(a.dying)-1]
+		n := g.size
+		if canSplit {
+			n = min(n, budget)
+		}
+		g.size -= n
+		unmapMemory(unsafe.Add(g.base, g.size), n)
+		a.mapped -= int64(n)
+		budget -= min(n, budget)
+		if g.size == 0 {
+			*g = region{}
+			a.dying = a.dying[:len(a.dying)-1]
+		}
+	}
+	return len(a.dying) > 0
 }
 
 // addRegion gives memory to a chunk index.

@@ -174,6 +174,7 @@ func (a *Arena) newChunk() uint32 {
 			return first
 		}
 	}
+	a.Reclaim()
 	index := a.newIndex()
 	a.addChunk(index, mapMemory(chunkSize), chunk{})
 	return index
@@ -258,8 +259,10 @@ func (a *Arena) purge(index uint32) {
 	}
 }
 
-// Trim gives back to the system all that is free.
+// Trim gives back to the system all that is free, however long that takes.
 func (a *Arena) Trim() {
+	for a.Reclaim() {
+	}
 	a.releaseIdle()
 	if a.pages.spare != 0 {
 		a.dropChunk(a.pages.spare)

@@ -6,6 +6,9 @@ import "unsafe"
 
 // This file holds the same calls over Go memory, which the race detector watches.
 
+// canSplit says whether a part of a mapping can be given back.
+const canSplit = false
+
 func mapMemory(size uintptr) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(make([]uint64, size>>unitShift)))
 }

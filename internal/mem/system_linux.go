@@ -12,6 +12,9 @@ import (
 // This file holds the calls to the system. Memory that the system refuses is the end of the node, as it is for any
 // allocation in Go: there is no state from which a half-done command could be taken back.
 
+// canSplit says whether a part of a mapping can be given back.
+const canSplit = true
+
 func mapMemory(size uintptr) unsafe.Pointer {
 	base, err := unix.MmapPtr(-1, 0, nil, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 	if err != nil {

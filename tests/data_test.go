@@ -148,6 +148,19 @@ func same(got, want map[string]string) error {
 	return nil
 }
 
+// moved is what contents becomes when keys travel with their remaining time to live: the time of expiry to the second.
+func moved(all map[string]string) map[string]string {
+	rounded := map[string]string{}
+	for key, value := range all {
+		words := strings.SplitN(value, " ", 3)
+		if at, err := strconv.ParseInt(strings.TrimPrefix(words[1], ":"), 10, 64); err == nil && at > 0 {
+			words[1] = fmt.Sprintf("%.0f s", float64(at)/1000)
+		}
+		rounded[key] = strings.Join(words, " ")
+	}
+	return rounded
+}
+
 // sameData waits until the replica holds what the primary holds.
 func sameData(t testing.TB, primary, replica *testkit.Client) {
 	t.Helper()

@@ -283,6 +283,20 @@ func (top *Topology) OwnerIs(slot, i int) error {
 	return nil
 }
 
+// StateOK returns nil if every running node reports a working cluster.
+func (top *Topology) StateOK() error {
+	for _, node := range top.Running() {
+		info, err := node.ClusterInfo()
+		if err == nil && info["cluster_state"] != "ok" {
+			err = fmt.Errorf("%s: cluster_state %s", node, info["cluster_state"])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // ReplicaLinked returns nil if the node is a replica of that primary with a working link.
 func (s *Server) ReplicaLinked(primaryPort int) error {
 	info, err := s.TryInfo("replication")

@@ -41,8 +41,8 @@ func (s *Saver) Info() [][2]string {
 	add("rdb_current_bgsave_time_sec", current)
 	add("rdb_saves", s.mu.saves)
 	add("rdb_last_cow_size", 0)
-	add("rdb_last_load_keys_expired", 0)
-	add("rdb_last_load_keys_loaded", 0)
+	add("rdb_last_load_keys_expired", s.loading.last.Expired)
+	add("rdb_last_load_keys_loaded", int64(s.loading.last.Keys)-s.loading.last.Expired)
 	add("aof_enabled", 0)
 	add("aof_rewrite_in_progress", 0)
 	add("aof_rewrite_scheduled", 0)
@@ -56,10 +56,24 @@ func (s *Saver) Info() [][2]string {
 	add("module_fork_in_progress", 0)
 	add("module_fork_last_cow_size", 0)
 	if loading == 1 {
-		add("loading_start_time", s.loading.startedAt.Unix())
-		add("loading_total_bytes", s.loading.total)
+		s.loadingInfo(add)
 	}
 	return out
+}
+
+// loadingInfo tells how far a load is; s.mu is held.
+func (s *Saver) loadingInfo(add func(name string, value any)) {
+	total, done := s.loading.total, s.loading.done.Load()
+	left := int64(1) // seconds; nobody knows before the first byte
+	if done > 0 {
+		left = int64(time.Since(s.loading.startedAt).Seconds() * float64(total-done) / float64(done))
+	}
+	add("loading_start_time", s.loading.startedAt.Unix())
+	add("loading_total_bytes", total)
+	add("loading_rdb_used_mem", 0)
+	add("loading_loaded_bytes", done)
+	add("loading_loaded_perc", fmt.Sprintf("%.2f", 100*float64(done)/float64(max(total, 1))))
+	add("loading_eta_seconds", left)
 }
 
 func (s *Saver) keysIf(running int, n int64) int64 {

@@ -2,20 +2,16 @@
 package persist
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/covey-db/covey/internal/engine"
-	"github.com/covey-db/covey/internal/slot"
 	"github.com/covey-db/covey/internal/snapshot"
+	"github.com/covey-db/covey/internal/vfs"
 )
 
 // SavePoint saves after so much time when there were so many changes.
@@ -29,6 +25,7 @@ type Settings struct {
 	Dir, File   string
 	Compress    bool // rdbcompression
 	Unsummed    bool // rdbchecksum no
+	SyncOften   bool // rdb-save-incremental-fsync
 	Points      []SavePoint
 	StopOnError bool // stop-writes-on-bgsave-error
 }
@@ -38,6 +35,7 @@ type Options struct {
 	Engine   *engine.Engine
 	Taker    *snapshot.Taker
 	Settings func() Settings
+	FS       vfs.FS // nil is the system's
 	Log      *slog.Logger
 }
 
@@ -45,6 +43,7 @@ type Options struct {
 type Saver struct {
 	e    *engine.Engine
 	opts Options
+	fs   vfs.FS
 	wg   sync.WaitGroup
 
 	mu struct {
@@ -56,20 +55,25 @@ type Saver struct {
 		lastSave  time.Time
 		lastTry   time.Time
 		lastTook  time.Duration // -1: never saved
-		lastErr   error
+		lastErr   error         // of the last save in the background that was not broken off
 		keysDone  int64
 		keysTotal int64
 		saves     int64
 	}
 	loading struct { // what INFO shows of a load; guarded by mu of Saver
 		startedAt time.Time
-		total     int64
+		total     int64        // bytes of the file
+		done      atomic.Int64 // of them read; anybody may look
+		last      snapshot.Loaded
 	}
 }
 
 // New makes a Saver.
 func New(opts Options) *Saver {
-	s := &Saver{e: opts.Engine, opts: opts}
+	if opts.FS == nil {
+		opts.FS = vfs.OS{}
+	}
+	s := &Saver{e: opts.Engine, opts: opts, fs: opts.FS}
 	s.mu.lastSave = time.Now()
 	s.mu.lastTook = -1
 	return s
@@ -96,7 +100,7 @@ func (s *Saver) Save() error {
 	if err != nil {
 		return err
 	}
-	return s.run(ctx)
+	return s.run(ctx, false)
 }
 
 // BgSave saves in the background. schedule asks for another save when one is under way.
@@ -115,95 +119,70 @@ func (s *Saver) BgSave(schedule bool) error {
 	s.wg.Add(1)
 	go func() {
 		defer s.wg.Done()
-		_ = s.run(ctx) // the error is logged and kept for INFO
+		_ = s.run(ctx, true) // the error is logged and kept for INFO
 	}()
 	return nil
 }
 
-// run saves and notes the outcome.
-func (s *Saver) run(ctx context.Context) error {
+// run saves and notes the outcome. A failure counts against writes only in the background: whoever asked for a save that it
+// waits for is told.
+func (s *Saver) run(ctx context.Context, background bool) error {
 	dirty, err := s.write(ctx)
+	broken := ctx.Err() != nil || errors.Is(err, snapshot.ErrGivenUp)
 	s.mu.Lock()
 	s.mu.cancel()
 	s.mu.running = false
 	s.mu.lastTry = time.Now()
 	s.mu.lastTook = time.Since(s.mu.started)
-	s.mu.lastErr = err
 	again := s.mu.again
 	s.mu.again = false
-	if err == nil {
+	switch {
+	case err == nil:
+		s.mu.lastErr = nil
 		s.mu.lastSave = s.mu.lastTry
 		s.mu.saves++
+	case background && !broken:
+		s.mu.lastErr = err
 	}
 	s.mu.Unlock()
 	switch {
 	case err == nil:
 		s.e.Stats.Dirty.Add(-dirty)
-		s.e.Settings.WritesRefused.Store(false)
 		s.opts.Log.Info("DB saved on disk")
-	case errors.Is(err, context.Canceled), errors.Is(err, snapshot.ErrGivenUp):
+	case broken:
+		s.opts.Log.Warn("Saving was broken off")
 	default:
 		s.opts.Log.Warn("Saving failed", "reason", err)
-		s.e.Settings.WritesRefused.Store(s.opts.Settings().StopOnError && len(s.opts.Settings().Points) > 0)
 	}
+	s.Review()
 	if again {
 		return errors.Join(err, s.BgSave(false))
 	}
 	return err
 }
 
-// write makes a new file beside the old one and puts it in its place when it is whole and on disk. It returns how many
-// changes the file contains.
-func (s *Saver) write(ctx context.Context) (dirty int64, err error) {
+// Review decides again whether writes are refused: after a save, and when configuration changed.
+func (s *Saver) Review() {
 	set := s.opts.Settings()
-	f, err := os.OpenFile(filepath.Join(set.Dir, fmt.Sprintf("temp-%d.rdb", os.Getpid())), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
-	if err != nil {
-		return 0, err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	snap, err := s.opts.Taker.Cut(ctx, snapshot.Options{Compress: set.Compress, Unsummed: set.Unsummed, Stream: s.e.Log.On(),
-		AtCut: func() { dirty = s.e.Stats.Dirty.Load() },
-		Progress: func(keys int64) {
-			s.mu.Lock()
-			s.mu.keysDone = keys
-			s.mu.Unlock()
-		}})
-	if err != nil {
-		return 0, err
-	}
 	s.mu.Lock()
-	s.mu.keysDone, s.mu.keysTotal = 0, snap.Keys()
-	s.mu.Unlock()
-	if _, err = snap.WriteTo(ctx, f); err != nil {
-		return 0, err
-	}
-	if err = f.Sync(); err != nil {
-		return 0, err
-	}
-	if err = f.Chmod(0o644); err != nil {
-		return 0, err
-	}
-	if err = f.Close(); err != nil {
-		return 0, err
-	}
-	if err = os.Rename(f.Name(), filepath.Join(set.Dir, set.File)); err != nil {
-		return 0, err
-	}
-	return dirty, syncDir(set.Dir)
+	defer s.mu.Unlock()
+	s.e.Settings.WritesRefused.Store(s.mu.lastErr != nil && set.StopOnError && len(set.Points) > 0)
 }
 
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
+// Flushed is told that every database was emptied: a save under way has the old data and is broken off, and where there are
+// save points another one begins. It does not wait.
+func (s *Saver) Flushed() {
+	wanted := len(s.opts.Settings().Points) > 0
+	s.mu.Lock()
+	running := s.mu.running
+	if running {
+		s.mu.cancel()
+		s.mu.again = s.mu.again || wanted
 	}
-	defer d.Close()
-	return d.Sync()
+	s.mu.Unlock()
+	if wanted && !running {
+		_ = s.BgSave(false) // one that began just now has the new data
+	}
 }
 
 // Stop breaks off a save under way and waits for it.
@@ -265,51 +244,4 @@ func (s *Saver) Running() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mu.running
-}
-
-// LoadOptions say how the data file is read at the start.
-type LoadOptions struct {
-	Context context.Context          // its end gives the load up
-	Owned   func(slot.ID) bool       // nil: every slot
-	Replica bool                     // keys that are due are kept
-	Expired func(db int, key []byte) // called for each key that was due and is left out; may be nil
-}
-
-// Load reads the data file into an empty keyspace; a file that does not exist is an empty data set. Keys of slots that are
-// not owned are left out. A replica keeps what is due: its primary decides.
-func (s *Saver) Load(o LoadOptions) (snapshot.Loaded, error) {
-	return s.load(snapshot.LoadOptions{Stop: o.Context.Done(), Owned: o.Owned, KeepExpired: o.Replica, OnExpired: o.Expired})
-}
-
-// LoadInto reads the data file into a keyspace that may hold keys; merge lets the file win over keys that are there.
-func (s *Saver) LoadInto(merge bool) (snapshot.Loaded, error) {
-	return s.load(snapshot.LoadOptions{Merge: merge})
-}
-
-func (s *Saver) load(opts snapshot.LoadOptions) (snapshot.Loaded, error) {
-	set := s.opts.Settings()
-	opts.Unsummed = set.Unsummed
-	path := filepath.Join(set.Dir, set.File)
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return snapshot.Loaded{Offset: -1}, nil
-	}
-	if err != nil {
-		return snapshot.Loaded{}, err
-	}
-	defer f.Close()
-	if st, err := f.Stat(); err == nil {
-		s.mu.Lock()
-		s.loading.startedAt, s.loading.total = time.Now(), st.Size()
-		s.mu.Unlock()
-	}
-	s.e.SetLoading(true)
-	defer s.e.SetLoading(false)
-	start := time.Now()
-	loaded, err := snapshot.Load(s.e, bufio.NewReaderSize(f, 1<<20), opts)
-	if err != nil {
-		return loaded, fmt.Errorf("%s: %w", path, err)
-	}
-	s.opts.Log.Info(fmt.Sprintf("DB loaded from disk: %.3f seconds", time.Since(start).Seconds()), "keys", loaded.Keys, "expired", loaded.Expired)
-	return loaded, nil
 }

@@ -82,6 +82,9 @@ func (c *Ctx) logRemoval(key []byte, lazy bool) {
 func (c *Ctx) endCommand() {
 	if c.dirty > 0 {
 		c.e.Stats.Dirty.Add(int64(c.dirty))
+		if c.e.Role.IsReplica() && !c.S.primaryLink {
+			c.noteOwn()
+		}
 		if !c.explicit && !c.silent {
 			c.addEffect(c.Args)
 		}

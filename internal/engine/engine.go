@@ -47,6 +47,7 @@ type Engine struct {
 	Routes    Routes
 	Role      RoleState
 	Evictor   Evictor
+	own       ownKeys
 	ClusterOn bool
 	ReplOut   atomic.Int64 // bytes sent to replicas
 

@@ -6,11 +6,15 @@ import "github.com/covey-db/covey/internal/keyspace"
 const expireVisitsPerShard = 200
 
 // ExpireCycle removes keys that are due, shard by shard, and logs each removal. It returns how many went and whether more
-// may be due at once. On a replica, during loading or a pause it does nothing.
+// may be due at once. A replica removes its own keys only; during loading or a pause nothing goes.
 func (e *Engine) ExpireCycle(w *Worker) (dropped int, more bool) {
-	if !e.Settings.ActiveExpire.Load() || e.Role.IsReplica() || e.Pause.any() || e.loading.Load() {
+	if !e.Settings.ActiveExpire.Load() || e.Pause.any() || e.loading.Load() {
 		return 0, false
 	}
+	if e.Role.IsReplica() {
+		return e.expireOwn(w), false
+	}
+	e.own.forgetAll()
 	for i := range e.shards {
 		n, rest := e.expireShard(w, i)
 		dropped += n

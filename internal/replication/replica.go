@@ -115,6 +115,7 @@ var errEnded = errors.New("the link was closed")
 func (r *replica) run(id string, wanted int64, old bool) error {
 	if reader := r.continues(id, wanted, old); reader != nil {
 		r.state.Store(int32(streaming))
+		r.m.Recount()
 		r.m.changed()
 		return r.feed(reader)
 	}
@@ -128,6 +129,7 @@ func (r *replica) run(id string, wanted int64, old bool) error {
 		}
 	}
 	r.state.Store(int32(streaming))
+	r.m.Recount()
 	r.m.log.Info("Synchronization with replica succeeded", "replica", r.name())
 	r.m.changed()
 	return r.feed(reader)
@@ -345,6 +347,7 @@ func (r *replica) onCommand(args [][]byte) {
 		r.ack.Store(off)
 	}
 	r.ackAt.Store(time.Now().UnixNano())
+	r.m.Recount()
 	select {
 	case r.fresh <- struct{}{}:
 	default:

@@ -27,7 +27,6 @@ type Settings struct {
 	Announced    bool          // replica-announced, shown by INFO
 	Priority     int           // replica-priority, shown by INFO
 	MinReplicas  int
-	MinMaxLag    time.Duration
 	Dir          string // where a synchronisation is kept until it is whole
 	Compress     bool
 	Unsummed     bool
@@ -116,7 +115,7 @@ func (m *Manager) Run(ctx context.Context) error {
 				lastPing = now
 				m.pingReplicas()
 			}
-			m.countGood(s, now)
+			m.countGood(now)
 			m.dropSilent(s, now)
 			if s.BacklogTTL > 0 && now.Sub(m.lastNeeded(now)) > s.BacklogTTL {
 				m.dropHistory()
@@ -151,17 +150,21 @@ func (m *Manager) replicaCount() int {
 }
 
 // countGood tells the engine how many replicas are close enough for min-replicas-to-write.
-func (m *Manager) countGood(s Settings, now time.Time) {
+func (m *Manager) countGood(now time.Time) {
+	lag := time.Duration(m.e.Settings.MinReplicasLag.Load()) * time.Second
 	good := 0
 	m.mu.Lock()
 	for _, r := range m.mu.replicas {
-		if r.online() && (s.MinMaxLag == 0 || now.Sub(r.lastAck()) <= s.MinMaxLag) {
+		if r.online() && (lag == 0 || now.Sub(r.lastAck()) <= lag) {
 			good++
 		}
 	}
 	m.mu.Unlock()
 	m.e.Role.SetGoodReplicas(good)
 }
+
+// Recount counts the good replicas at once: what they must be has changed, or what they are.
+func (m *Manager) Recount() { m.countGood(time.Now()) }
 
 // dropSilent ends links to replicas that have not acknowledged anything for repl-timeout.
 func (m *Manager) dropSilent(s Settings, now time.Time) {

@@ -38,8 +38,6 @@ func (s *Server) puts() []put {
 		number("client-query-buffer-limit", func(n int64) { set.MaxQueryBuffer.Store(n) }),
 		number("maxclients", func(n int64) { set.MaxClients.Store(n) }),
 		number("timeout", func(n int64) { set.IdleTimeoutMs.Store(n * 1000) }),
-		number("min-replicas-to-write", func(n int64) { set.MinReplicas.Store(n) }),
-		number("min-replicas-max-lag", func(n int64) { set.MinReplicasLag.Store(n) }),
 		number("maxmemory-samples", s.engine.Evictor.SetSamples),
 		number("rdb-key-save-delay", set.SaveKeyDelay.Store),
 		number("key-load-delay", set.LoadKeyDelay.Store),
@@ -65,15 +63,16 @@ func (s *Server) puts() []put {
 			return nil
 		}},
 		{[]string{"loglevel"}, func(c config.Snapshot) error { s.level.Set(logLevels[c.String("loglevel")]); return nil }},
-		{[]string{"stop-writes-on-bgsave-error", "save"}, func(c config.Snapshot) error {
-			if !c.Bool("stop-writes-on-bgsave-error") {
-				set.WritesRefused.Store(false)
-			}
-			return nil
-		}},
+		{[]string{"stop-writes-on-bgsave-error", "save"}, func(config.Snapshot) error { s.saver.Review(); return nil }},
 		{[]string{"maxmemory-policy", "lfu-log-factor", "lfu-decay-time"}, s.putPolicy},
 		{[]string{"client-output-buffer-limit"}, s.putOutputLimits},
 	}
+	list = append(list, put{[]string{"min-replicas-to-write", "min-replicas-max-lag"}, func(c config.Snapshot) error {
+		set.MinReplicas.Store(c.Int("min-replicas-to-write"))
+		set.MinReplicasLag.Store(c.Int("min-replicas-max-lag"))
+		s.repl.Recount()
+		return nil
+	}})
 	return append(list, put{clusterDirectives, func(config.Snapshot) error {
 		if s.bus != nil {
 			s.bus.SettingsChanged()
@@ -149,7 +148,7 @@ func (s *Server) persistSettings() persist.Settings {
 	c := s.store.Snapshot()
 	set := persist.Settings{
 		Dir: c.String("dir"), File: c.String("dbfilename"), Compress: c.Bool("rdbcompression"), Unsummed: !c.Bool("rdbchecksum"),
-		StopOnError: c.Bool("stop-writes-on-bgsave-error"),
+		StopOnError: c.Bool("stop-writes-on-bgsave-error"), SyncOften: c.Bool("rdb-save-incremental-fsync"),
 	}
 	for _, p := range c.Value("save").SavePoints() {
 		set.Points = append(set.Points, persist.SavePoint{After: time.Duration(p.Seconds) * time.Second, Changes: p.Changes})
@@ -176,7 +175,6 @@ func (s *Server) replicationSettings() replication.Settings {
 		Source:       c.String("bind-source-addr"),
 		Priority:     int(c.Int("replica-priority")),
 		MinReplicas:  int(c.Int("min-replicas-to-write")),
-		MinMaxLag:    time.Duration(c.Int("min-replicas-max-lag")) * time.Second,
 		Dir:          c.String("dir"),
 		Compress:     c.Bool("rdbcompression"),
 		Unsummed:     !c.Bool("rdbchecksum"),

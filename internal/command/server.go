@@ -15,6 +15,11 @@ func serverHandlers(d Deps) map[string]engine.Handler {
 		"shutdown":   {Run: func(c *engine.Ctx) { cmdShutdown(c, d) }},
 		"lolwut":     {Run: cmdLolwut},
 		"acl|whoami": {Run: func(c *engine.Ctx) { c.BulkString(c.S.Info().User) }},
+
+		"module|list":   {Run: func(c *engine.Ctx) { c.Array(0) }},
+		"module|load":   {Run: cmdModule},
+		"module|loadex": {Run: cmdModule},
+		"module|unload": {Run: cmdModule},
 	}
 }
 
@@ -99,4 +104,18 @@ func cmdLolwut(c *engine.Ctx) {
 		}
 	}
 	c.Verbatim(fmt.Sprintf("%s\n%s\n%s\n\nA covey. Redis ver. %s\n", sky.String(), birds.String(), strings.Repeat("----", int(width)), RedisVersion))
+}
+
+// cmdModule refuses: modules are C libraries, and this server loads none.
+func cmdModule(c *engine.Ctx) {
+	allowed := c.Engine().Settings.ModuleAllowed.Load()
+	switch {
+	case allowed == 0, allowed == 1 && !c.S.Peer.Loopback:
+		c.Err("ERR MODULE command not allowed. If the enable-module-command option is set to \"local\", you can run it from a local " +
+			"connection, otherwise you need to set this option in the configuration file, and then restart the server.")
+	case c.ArgIs(1, "UNLOAD"):
+		c.Err("ERR Error unloading module: no such module with that name")
+	default:
+		c.Err("ERR Error loading the extension. Please check the server logs.")
+	}
 }

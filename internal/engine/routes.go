@@ -178,7 +178,7 @@ func (c *Ctx) allHere() bool {
 
 func (c *Ctx) countKeys() (here, gone int) {
 	for i := range c.keys {
-		if _, ok := c.Part(i).Find(c.S.db, &c.keys[i]); ok {
+		if rec, ok := c.Part(i).Find(c.S.db, &c.keys[i]); ok && (rec.ExpireAt() == 0 || !c.IsPast(rec.ExpireAt())) {
 			here++
 		} else {
 			gone++

@@ -196,10 +196,11 @@ func TestCase_e223_MigrateBetweenPlainServers(t *testing.T) {
 		source.Want(t, "-ERR Target instance replied with error: ERR...", "MIGRATE", "127.0.0.1", port, "k", "99", "5000")
 		source.Want(t, "-ERR Target instance replied with error: ERR...", "MIGRATE", "127.0.0.1", port, "k", "0", "5000", "AUTH", "no")
 		source.Want(t, `"v"`, "GET", "k")
-		source.Want(t, "+OK", "MIGRATE", "127.0.0.1", port, "k", "5", "5000")
-		target.Want(t, "nil", "GET", "k")
+		source.Want(t, "+OK", "SET", "m", "w")
+		source.Want(t, "+OK", "MIGRATE", "127.0.0.1", port, "m", "5", "5000")
+		target.Want(t, "nil", "GET", "m")
 		target.Want(t, "+OK", "SELECT", "5")
-		target.Want(t, `"v"`, "GET", "k")
+		target.Want(t, `"w"`, "GET", "m")
 	})
 }
 

@@ -96,13 +96,13 @@ func (l *Log) SetBacklogBytes(n int64) {
 func (l *Log) append(fx *effects) Offset {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.mu.db != fx.first {
-		l.mu.scratch = appendSelect(l.mu.scratch[:0], fx.first)
-		l.write(l.mu.scratch)
-	}
 	wrap := fx.count > 1
 	if wrap {
 		l.write(wordsMulti)
+	}
+	if l.mu.db != fx.first {
+		l.mu.scratch = appendSelect(l.mu.scratch[:0], fx.first)
+		l.write(l.mu.scratch)
 	}
 	l.write(fx.buf)
 	if wrap {

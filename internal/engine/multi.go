@@ -8,7 +8,8 @@ import (
 type multi struct {
 	queue  []queued
 	broken bool // an error at queue time: EXEC discards everything
-	writes bool
+	writes bool // a queued command may change something, if only replicas
+	alters bool // a queued command changes the data
 	oom    bool // a queued command wants memory
 	asking bool // ASKING came before MULTI: it counts for all that is queued
 	raw    []byte
@@ -63,6 +64,7 @@ func (c *Ctx) queue(cmd *Command) {
 	}
 	m.queue = append(m.queue, queued{cmd, args})
 	m.writes = m.writes || cmd.write || cmd.mayReplicate
+	m.alters = m.alters || cmd.write
 	m.oom = m.oom || cmd.denyOOM
 	if c.S.primaryLink {
 		m.raw = append(m.raw, c.raw...)

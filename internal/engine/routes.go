@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"strconv"
 	"sync/atomic"
 
@@ -169,11 +170,21 @@ func (c *Ctx) stays(route *Route, s slot.ID) bool {
 // allHere decides for a slot that is arriving: a command with several keys needs all of them.
 func (c *Ctx) allHere() bool {
 	_, gone := c.countKeys()
-	if len(c.keys) > 1 && gone > 0 {
+	if gone > 0 && c.severalKeys() {
 		c.Err(ErrTryAgain)
 		return false
 	}
 	return true
+}
+
+// severalKeys says whether the keys are not all the same one.
+func (c *Ctx) severalKeys() bool {
+	for i := 1; i < len(c.keys); i++ {
+		if !bytes.Equal(c.keys[i].Bytes, c.keys[0].Bytes) {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *Ctx) countKeys() (here, gone int) {

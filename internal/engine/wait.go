@@ -42,7 +42,7 @@ func (c *Ctx) Suspend(kind WaitKind, timeout time.Duration, onTimeout func(c *Ct
 	s.wait.kind.Store(uint32(kind))
 	s.wait.onEnd = cancel
 	s.wait.expire.Store(&onTimeout)
-	s.setFlag(FlagBlocked, kind == WaitAcks || kind == WaitKeys || kind == WaitEnd)
+	s.setFlag(FlagBlocked, kind != WaitWork)
 	w := Wait{s, s.wait.token.Add(1)} // last: who sees the token sees the rest
 	if timeout > 0 {
 		s.wait.timer = time.AfterFunc(timeout, func() { w.Resume(onTimeout) })

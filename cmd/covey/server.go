@@ -61,7 +61,7 @@ func runServer(args []string, in io.Reader, out, errs io.Writer) int {
 		return 1
 	}
 	store := config.NewStore(loaded)
-	if store.Bool("daemonize") && os.Getenv(daemonMark) == "" {
+	if store.Bool("daemonize") && !server.Supervised(store.String("supervised")) && os.Getenv(daemonMark) == "" {
 		return daemonize(errs)
 	}
 	return serve(loaded, errs)

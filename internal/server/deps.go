@@ -27,6 +27,7 @@ func (s *Server) deps() command.Deps {
 		ReplicationBytes: s.repl.BufferBytes,
 		Persistence:      s.saver.Info,
 		Reload:           s.reload,
+		FlushedAll:       s.saver.Flushed,
 		NewReplID:        replication.NewID,
 		LogWarning:       func(text string) { s.log.Warn(text) },
 		ReleaseMemory:    debug.FreeOSMemory,

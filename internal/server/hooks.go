@@ -22,12 +22,11 @@ type put struct {
 func (s *Server) hook() {
 	now := s.store.Snapshot()
 	for _, p := range s.puts() {
-		_ = p.apply(now) // the values were checked when they were read
+		_ = p.apply(now) // the values were checked when they were read, and what fails all the same is in the log
 		s.store.HookAll(p.names, p.apply)
 	}
-	for _, name := range []string{"port", "bind"} {
-		s.store.Hook(name, func(config.Value) error { return s.relisten(int(s.store.Int("port"))) })
-	}
+	s.store.HookAll([]string{"port", "bind"}, func(c config.Snapshot) error { return s.relisten(int(c.Int("port"))) })
+	s.store.Hook("dir", func(v config.Value) error { return s.checkDir(v.String()) })
 }
 
 func (s *Server) puts() []put {
@@ -52,7 +51,7 @@ func (s *Server) puts() []put {
 		toggle("cluster-require-full-coverage", set.FullCoverage.Store),
 		toggle("cluster-allow-reads-when-down", set.ReadsWhenDown.Store),
 		toggle("cluster-allow-pubsubshard-when-down", set.PubsubWhenDown.Store),
-		toggle("protected-mode", func(on bool) { set.ProtectedMode.Store(on && s.boundByDefault()) }),
+		toggle("protected-mode", set.ProtectedMode.Store),
 		{[]string{"requirepass"}, func(c config.Snapshot) error { set.SetPassword(c.String("requirepass")); return nil }},
 		{[]string{"enable-debug-command"}, func(c config.Snapshot) error {
 			set.DebugAllowed.Store(gateOf(c.String("enable-debug-command")))
@@ -66,6 +65,7 @@ func (s *Server) puts() []put {
 		{[]string{"stop-writes-on-bgsave-error", "save"}, func(config.Snapshot) error { s.saver.Review(); return nil }},
 		{[]string{"maxmemory-policy", "lfu-log-factor", "lfu-decay-time"}, s.putPolicy},
 		{[]string{"client-output-buffer-limit"}, s.putOutputLimits},
+		{[]string{"oom-score-adj", "oom-score-adj-values"}, s.putOOMScore},
 	}
 	list = append(list, put{[]string{"min-replicas-to-write", "min-replicas-max-lag"}, func(c config.Snapshot) error {
 		set.MinReplicas.Store(c.Int("min-replicas-to-write"))
@@ -105,16 +105,6 @@ func gateOf(word string) int32 {
 		return 1
 	}
 	return 0
-}
-
-// boundByDefault says whether no bind address was chosen: only then does protected mode refuse strangers.
-func (s *Server) boundByDefault() bool {
-	for _, addr := range s.store.Strings("bind") {
-		if addr != "*" && addr != "-::*" && addr != "::*" {
-			return false
-		}
-	}
-	return true
 }
 
 var policies = map[string]engine.Policy{
@@ -189,4 +179,5 @@ func (s *Server) roleChanged() {
 		letter = 'S'
 	}
 	s.role.Store(letter)
+	_ = s.putOOMScore(s.store.Snapshot()) // what fails is in the log
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -15,6 +16,7 @@ import (
 type listeners struct {
 	mu   sync.Mutex // guards what follows
 	open []net.Listener
+	port int    // of the TCP doors
 	unix string // path of the Unix socket, removed at the end
 }
 
@@ -36,6 +38,7 @@ func (l *listeners) close() {
 // listen opens all doors.
 func (s *Server) listen() error {
 	port := int(s.store.Int("port"))
+	s.listeners.port = port
 	if port != 0 {
 		open, err := s.listenTCP(port)
 		if err != nil {
@@ -104,6 +107,12 @@ func (s *Server) accept(l net.Listener) {
 	}()
 }
 
+// What CONFIG SET says when the doors cannot be moved.
+var (
+	errNoPort    = errors.New("Unable to listen on this port. Check server logs.")
+	errNoAddress = errors.New("Failed to bind to specified addresses.")
+)
+
 // relisten moves the doors to another port or other addresses: CONFIG SET port, CONFIG SET bind.
 func (s *Server) relisten(port int) error {
 	var fresh []net.Listener
@@ -121,11 +130,14 @@ func (s *Server) relisten(port int) error {
 		open, err := s.listenTCP(port)
 		if err != nil {
 			s.listeners.open = kept
-			return fmt.Errorf("Unable to listen on this port. Check server logs.")
+			if port == s.listeners.port {
+				return errNoAddress
+			}
+			return errNoPort
 		}
 		fresh = open
 	}
-	s.listeners.open = append(kept, fresh...)
+	s.listeners.open, s.listeners.port = append(kept, fresh...), port
 	for _, l := range fresh {
 		s.accept(l)
 	}

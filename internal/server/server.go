@@ -53,6 +53,8 @@ type Server struct {
 	mover  *migrate.Migrator
 	loops  *transport.Loops
 	output *logFile
+	fs     vfs.FS
+	oom    oomScore
 
 	confFile string // path of the configuration file, "" for none
 
@@ -65,7 +67,7 @@ type Server struct {
 
 // New makes a node from its configuration. Nothing listens yet.
 func New(opts Options) (*Server, error) {
-	s := &Server{store: config.NewStore(opts.Config), level: new(slog.LevelVar), quit: make(chan shutdown, quitQueue), confFile: opts.Config.File}
+	s := &Server{store: config.NewStore(opts.Config), level: new(slog.LevelVar), fs: vfs.OS{}, quit: make(chan shutdown, quitQueue), confFile: opts.Config.File}
 	s.role.Store('M')
 	s.output = &logFile{path: s.store.String("logfile")}
 	var out io.Writer = s.output
@@ -83,6 +85,9 @@ func New(opts Options) (*Server, error) {
 
 // build makes the parts from the bottom up.
 func (s *Server) build(loaded *config.Loaded) error {
+	if err := s.refuseUsers(loaded); err != nil {
+		return err
+	}
 	table, err := spec.Load()
 	if err != nil {
 		return err
@@ -102,7 +107,7 @@ func (s *Server) build(loaded *config.Loaded) error {
 		HashSeed: maphash.MakeSeed(), Parts: newParts(databases, used), Used: used, Databases: databases, Cluster: cluster,
 	})
 	s.taker = snapshot.NewTaker(s.engine)
-	s.saver = persist.New(persist.Options{Engine: s.engine, Taker: s.taker, Settings: s.persistSettings, FS: vfs.OS{}, Log: s.log})
+	s.saver = persist.New(persist.Options{Engine: s.engine, Taker: s.taker, Settings: s.persistSettings, FS: s.fs, Log: s.log})
 	s.repl = replication.New(replication.Options{Engine: s.engine, Taker: s.taker, Settings: s.replicationSettings, Log: s.log, Changed: s.roleChanged})
 	if s.mover, err = migrate.New(migrate.Options{Engine: s.engine, Log: s.log}); err != nil {
 		return err
@@ -123,6 +128,17 @@ func (s *Server) build(loaded *config.Loaded) error {
 		}
 	}
 	s.engine.Register(all)
+	return nil
+}
+
+// refuseUsers ends the start where users are defined whose rules nobody would enforce.
+func (s *Server) refuseUsers(loaded *config.Loaded) error {
+	if len(loaded.Users) > 0 {
+		return loaded.Users[0].Fail(config.UsersRefused)
+	}
+	if file := s.store.String("aclfile"); file != "" {
+		return &config.Error{Reason: "aclfile " + file + ": " + config.UsersRefused}
+	}
 	return nil
 }
 
@@ -253,6 +269,9 @@ func (s *Server) start(ctx context.Context) {
 
 // close ends everything in the order of dependence: no new clients, no clients, actors, disk.
 func (s *Server) close(cancel context.CancelFunc, failed error) {
+	if supervisorOf(s.store.String("supervised")) == systemd {
+		s.notify("STOPPING=1\n")
+	}
 	s.listeners.close()
 	if s.loops != nil {
 		s.loops.Close()

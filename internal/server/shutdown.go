@@ -98,6 +98,7 @@ func (s *Server) await(ctx context.Context, loaded <-chan error) error {
 			}
 			s.start(ctx)
 			s.log.Info("Ready to accept connections tcp")
+			s.notifyReady()
 		case how := <-s.quit:
 			if how.err != nil {
 				return how.err

@@ -77,6 +77,10 @@ func (c *Ctx) admit() *Command {
 	if text := c.refusal(cmd); text != "" {
 		// A node that cannot serve the key now still knows who can.
 		if text == ErrNoAuth || !c.e.ClusterOn || !cmd.keyed || c.routedNow(cmd) {
+			if c.S.multi != nil && cmd.Full == "exec" {
+				text = errExecRefused + text
+				c.endMulti()
+			}
 			c.Err(text)
 		}
 		c.refused(cmd)
@@ -90,6 +94,9 @@ func (c *Ctx) refused(cmd *Command) {
 	c.spoilMulti()
 }
 
+// errExecRefused stands before the reason why EXEC is refused.
+const errExecRefused = "EXECABORT Transaction discarded because of: "
+
 // refusal is the first check that cmd fails, "" for none. The order is Redis's.
 func (c *Ctx) refusal(cmd *Command) string {
 	e, s := c.e, c.S
@@ -99,7 +106,8 @@ func (c *Ctx) refusal(cmd *Command) string {
 	case e.Settings.MaxMemory().Load() > 0 && !e.Evictor.makeRoom(c) && (cmd.denyOOM || c.queuedDenyOOM(cmd)):
 		return ErrOOM
 	}
-	if cmd.write && !e.Role.IsReplica() {
+	write := cmd.write || s.multi != nil && s.multi.alters && cmd.Full == "exec"
+	if write && !e.Role.IsReplica() {
 		if e.Settings.WritesRefused.Load() {
 			return ErrDiskWrite
 		}
@@ -108,7 +116,7 @@ func (c *Ctx) refusal(cmd *Command) string {
 		}
 	}
 	if e.Role.IsReplica() {
-		if cmd.write && e.Settings.ReplicaReadOnly.Load() && !c.routedElsewhere(cmd) {
+		if write && e.Settings.ReplicaReadOnly.Load() && !c.routedElsewhere(cmd) {
 			return ErrReadOnly
 		}
 		if !e.Role.linkUp.Load() && !e.Settings.ServeStale.Load() && cmd.Flags&spec.Stale == 0 {

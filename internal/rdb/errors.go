@@ -17,7 +17,7 @@ type Damage = packed.Damage
 const (
 	ErrMagic         Damage = "not an RDB file"
 	ErrVersion       Damage = "unknown RDB version"
-	ErrChecksum      Damage = "checksum is wrong"
+	ErrChecksum      Damage = "checksum is wrong (CRC error)"
 	ErrLength        Damage = "unknown form of a length"
 	ErrStringForm    Damage = "unknown form of a string"
 	ErrStringLong    Damage = "string is longer than allowed"

@@ -34,7 +34,7 @@ func (s *Saver) Info() [][2]string {
 	add("current_save_keys_processed", s.keysIf(running, s.mu.keysDone))
 	add("current_save_keys_total", s.keysIf(running, s.mu.keysTotal))
 	add("rdb_changes_since_last_save", s.e.Stats.Dirty.Load())
-	add("rdb_bgsave_in_progress", running)
+	add("rdb_bgsave_in_progress", max(running, s.sending()))
 	add("rdb_last_save_time", s.mu.lastSave.Unix())
 	add("rdb_last_bgsave_status", status)
 	add("rdb_last_bgsave_time_sec", took)
@@ -81,4 +81,11 @@ func (s *Saver) keysIf(running int, n int64) int64 {
 		return 0
 	}
 	return n
+}
+
+func (s *Saver) sending() int {
+	if s.opts.Sending != nil && s.opts.Sending() {
+		return 1
+	}
+	return 0
 }

@@ -37,6 +37,7 @@ type Options struct {
 	Settings func() Settings
 	FS       vfs.FS // nil is the system's
 	Log      *slog.Logger
+	Sending  func() bool // whether a snapshot is on its way to a replica: INFO counts it as a save; may be nil
 }
 
 // Saver writes snapshots to the data directory. At most one at a time.

@@ -106,8 +106,9 @@ func (m *Manager) Follow(addr string) {
 		<-old.done
 	}
 	m.e.LockAll()
-	defer m.e.UnlockAll()
 	m.followLocked(addr, nil)
+	m.e.UnlockAll()
+	m.followed(addr)
 }
 
 // followLocked is Follow under all shard locks, as EXEC holds them. The link before, which may be about to take a lock, has
@@ -143,8 +144,9 @@ func (m *Manager) Promote() {
 	}
 	<-old.done
 	m.e.LockAll()
-	defer m.e.UnlockAll()
 	m.promoteLocked()
+	m.e.UnlockAll()
+	m.followed("")
 }
 
 // promoteLocked is Promote under all shard locks. Replicas come back at once and hear the new id.

@@ -109,6 +109,18 @@ func (m *Manager) onlineLocked() []*replica {
 	return list
 }
 
+// Sending says whether a snapshot is on its way to a replica.
+func (m *Manager) Sending() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.mu.replicas {
+		if replicaState(r.state.Load()) == sendSnapshot {
+			return true
+		}
+	}
+	return false
+}
+
 // ReplicaCount is the number of replicas that are connected.
 func (m *Manager) ReplicaCount() int { return m.replicaCount() }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -204,7 +203,7 @@ func (r *replica) fullSync(old bool) (*engine.LogReader, error) {
 	if r.hints.eof {
 		err = r.sendMarked(ctx, snap)
 	} else {
-		err = r.sendSized(ctx, snap, s.Dir)
+		err = r.sendSized(ctx, snap, s)
 	}
 	r.ack.Store(snap.Offset)
 	r.state.Store(int32(waitFirstAck))
@@ -224,13 +223,12 @@ func (r *replica) sendMarked(ctx context.Context, snap *snapshot.Snapshot) error
 }
 
 // sendSized is for replicas that must know the length first: the snapshot goes through a file.
-func (r *replica) sendSized(ctx context.Context, snap *snapshot.Snapshot, dir string) error {
-	f, err := os.CreateTemp(dir, "temp-sync-*.rdb")
+func (r *replica) sendSized(ctx context.Context, snap *snapshot.Snapshot, set Settings) error {
+	f, err := r.m.tempFile(sentBefore, set)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
-	defer f.Close()
+	defer r.m.removeTemp(f)
 	size, err := snap.WriteTo(ctx, f)
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/snapshot"
+	"github.com/covey-db/covey/internal/vfs"
 )
 
 // Settings are what configuration says of replication. The manager reads them anew at each use.
@@ -28,6 +29,7 @@ type Settings struct {
 	Priority     int           // replica-priority, shown by INFO
 	MinReplicas  int
 	Dir          string // where a synchronisation is kept until it is whole
+	File         string // dbfilename, which is in the names of those files: several nodes may share a directory
 	Compress     bool
 	Unsummed     bool
 	NoDelayOff   bool          // repl-disable-tcp-nodelay
@@ -41,6 +43,7 @@ type Options struct {
 	Engine   *engine.Engine
 	Taker    *snapshot.Taker
 	Settings func() Settings
+	FS       vfs.FS // holds files of synchronisations; nil is the system's
 	Log      *slog.Logger
 	// Dial opens the connection to a primary; nil dials TCP.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
@@ -48,6 +51,8 @@ type Options struct {
 	Flushed func()
 	// Changed is called when the role or the link changed, from any goroutine; may be nil.
 	Changed func()
+	// Followed is called, without locks, when this node follows another one, or with "" none any more; may be nil.
+	Followed func(addr string)
 }
 
 // Manager owns both directions of replication of one node.
@@ -72,6 +77,9 @@ type Manager struct {
 
 // New makes a manager for a primary without replicas.
 func New(opts Options) *Manager {
+	if opts.FS == nil {
+		opts.FS = vfs.OS{}
+	}
 	if opts.Dial == nil {
 		opts.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
 			return dial(ctx, addr, opts.Settings().Source)
@@ -207,6 +215,12 @@ func (m *Manager) dropReplicas() {
 	defer m.mu.Unlock()
 	for _, r := range m.mu.replicas {
 		r.close()
+	}
+}
+
+func (m *Manager) followed(addr string) {
+	if m.opts.Followed != nil {
+		m.opts.Followed(addr)
 	}
 }
 

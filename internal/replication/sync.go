@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -23,12 +22,11 @@ func (f *follower) fullSync(ctx context.Context, p *primaryConn, s Settings, id 
 	f.state.Store(int32(linkSync))
 	f.m.changed()
 	f.m.log.Info("Full resync from master", "id", id, "offset", offset)
-	file, err := os.CreateTemp(s.Dir, "temp-repl-*.rdb")
+	file, err := f.m.tempFile(receivedBefore, s)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name())
-	defer file.Close()
+	defer f.m.removeTemp(file)
 	if err := f.receive(p, file); err != nil {
 		return fmt.Errorf("receiving the snapshot: %w", err)
 	}

@@ -69,6 +69,7 @@ func (s *Server) rewriteConfig() error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
+	s.notePrimary(s.repl.Primary())
 	text := s.store.Rewrite(string(old), nil)
 	f, err := os.CreateTemp(filepath.Dir(s.confFile), filepath.Base(s.confFile)+".*.tmp")
 	if err != nil {

@@ -2,6 +2,8 @@ package server
 
 import (
 	"fmt"
+	"net"
+	"strconv"
 	"time"
 
 	"github.com/covey-db/covey/internal/config"
@@ -166,6 +168,7 @@ func (s *Server) replicationSettings() replication.Settings {
 		Priority:     int(c.Int("replica-priority")),
 		MinReplicas:  int(c.Int("min-replicas-to-write")),
 		Dir:          c.String("dir"),
+		File:         c.String("dbfilename"),
 		Compress:     c.Bool("rdbcompression"),
 		Unsummed:     !c.Bool("rdbchecksum"),
 		ClusterOwned: s.engine.ClusterOn,
@@ -180,4 +183,17 @@ func (s *Server) roleChanged() {
 	}
 	s.role.Store(letter)
 	_ = s.putOOMScore(s.store.Snapshot()) // what fails is in the log
+}
+
+// notePrimary records what REPLICAOF did, for CONFIG GET and CONFIG REWRITE. In a cluster roles are no configuration.
+func (s *Server) notePrimary(addr string) {
+	if s.bus != nil {
+		return
+	}
+	host, port, err := net.SplitHostPort(addr)
+	n, _ := strconv.Atoi(port) // an address that was followed has a number there
+	if err != nil {
+		host = ""
+	}
+	s.store.SetPrimary(host, n)
 }

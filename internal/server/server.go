@@ -107,8 +107,8 @@ func (s *Server) build(loaded *config.Loaded) error {
 		HashSeed: maphash.MakeSeed(), Parts: newParts(databases, used), Used: used, Databases: databases, Cluster: cluster,
 	})
 	s.taker = snapshot.NewTaker(s.engine)
-	s.saver = persist.New(persist.Options{Engine: s.engine, Taker: s.taker, Settings: s.persistSettings, FS: s.fs, Log: s.log})
-	s.repl = replication.New(replication.Options{Engine: s.engine, Taker: s.taker, Settings: s.replicationSettings, Log: s.log, Changed: s.roleChanged})
+	s.saver = persist.New(persist.Options{Engine: s.engine, Taker: s.taker, Settings: s.persistSettings, FS: s.fs, Log: s.log, Sending: func() bool { return s.repl.Sending() }})
+	s.repl = replication.New(replication.Options{Engine: s.engine, Taker: s.taker, Settings: s.replicationSettings, FS: s.fs, Log: s.log, Changed: s.roleChanged, Followed: s.notePrimary})
 	if s.mover, err = migrate.New(migrate.Options{Engine: s.engine, Log: s.log}); err != nil {
 		return err
 	}
@@ -226,6 +226,7 @@ func (s *Server) load(ctx context.Context) error {
 	var owned func(slot.ID) bool
 	defer s.engine.SetLoading(false)
 	s.saver.Sweep()
+	s.repl.Sweep()
 	var gone []byte // removals of keys that were due
 	loaded, err := s.saver.Load(persist.LoadOptions{Context: ctx, Owned: owned, Replica: follows, Expired: func(db int, key []byte) {
 		gone = engine.AppendRemoval(gone, db, key)

@@ -169,7 +169,8 @@ func (s *Server) letReplicasCatchUp() bool {
 		}
 	}()
 	total := s.repl.ReplicaCount()
-	s.repl.AwaitReplicas(ctx, s.engine.Log.End())
+	at := s.engine.Log.End()
+	s.repl.AwaitReplicas(ctx, at)
 	n.mu.Lock()
 	aborted := n.stopped && !n.urgent
 	n.until = time.Time{}
@@ -177,7 +178,7 @@ func (s *Server) letReplicasCatchUp() bool {
 	if aborted {
 		return false
 	}
-	lagging := s.repl.Lagging(s.engine.Log.End())
+	lagging := s.repl.Lagging(at)
 	for _, one := range lagging {
 		s.log.Info("Lagging replica " + one)
 	}

@@ -115,20 +115,28 @@ func (m *Manager) Follow(addr string) {
 // been told to end; the new one begins when it has. Replicas keep their links: only a full synchronisation takes their
 // history away.
 func (m *Manager) followLocked(addr string, old *follower) {
+	var before []*follower
+	if old != nil {
+		before = append(before, old)
+	}
 	m.e.Role.SetReplica(true)
 	m.e.Role.SetLinkUp(false)
 	ctx, cancel := context.WithCancel(m.ctx)
 	f := &follower{m: m, addr: addr, cancel: cancel, done: make(chan struct{})}
 	f.downAt.Store(time.Now().UnixNano())
 	m.mu.Lock()
+	if other := m.mu.follow; other != nil { // somebody else gave the order at the same time: the last one counts
+		other.end()
+		before = append(before, other)
+	}
 	m.mu.follow = f
 	m.mu.Unlock()
 	m.wg.Add(1)
 	go func() {
 		defer m.wg.Done()
 		defer close(f.done)
-		if old != nil {
-			<-old.done
+		for _, b := range before {
+			<-b.done
 		}
 		f.run(ctx)
 	}()
@@ -167,12 +175,17 @@ func (m *Manager) unfollow() *follower {
 	if f == nil {
 		return nil
 	}
+	f.end()
+	m.e.Role.SetLinkUp(false)
+	return f
+}
+
+// end tells the link to end.
+func (f *follower) end() {
 	f.cancel()
 	if c := f.conn.Load(); c != nil {
 		(*c).Close()
 	}
-	m.e.Role.SetLinkUp(false)
-	return f
 }
 
 // retryWait is the pause between attempts to reach the primary.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -145,14 +146,21 @@ func (s *Server) launch(t testing.TB) {
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	s.cmd.SysProcAttr = childAttributes()
 	s.wanted = false
-	if err := s.cmd.Start(); err != nil {
+	s.exited = make(chan struct{})
+	started := make(chan error)
+	go func(cmd *exec.Cmd, exited chan struct{}) {
+		runtime.LockOSThread() // a child dies with the thread that started it: this one lives as long as the child
+		defer runtime.UnlockOSThread()
+		defer close(exited)
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // the state is read from cmd.ProcessState
+		}
+	}(s.cmd, s.exited)
+	if err := <-started; err != nil {
 		t.Fatal(err)
 	}
-	s.exited = make(chan struct{})
-	go func(cmd *exec.Cmd, exited chan struct{}) {
-		_ = cmd.Wait() // the state is read from cmd.ProcessState
-		close(exited)
-	}(s.cmd, s.exited)
 }
 
 // AwaitReady waits until the server said that it is ready and answers PING.

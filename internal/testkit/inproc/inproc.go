@@ -21,6 +21,8 @@ type Options struct {
 	Cluster  bool                      // cluster mode, no slot is served yet
 	RunID    string                    // "": forty times the letter a
 	Handlers map[string]engine.Handler // added to the commands, or in place of them
+	// Late gives handlers that need the engine.
+	Late func(*engine.Engine) map[string]engine.Handler
 }
 
 // defaultRunID is a replication id that no real node has.
@@ -39,7 +41,6 @@ func New(t testing.TB, o Options) *engine.Engine {
 	}
 	opts := engine.Options{
 		Table:     table,
-		Handlers:  handlers,
 		Clock:     o.Clock,
 		Seed:      1,
 		RunID:     o.RunID,
@@ -62,5 +63,12 @@ func New(t testing.TB, o Options) *engine.Engine {
 		opts.Parts[i] = keyspace.New(keyspace.Options{Shard: i, Databases: opts.Databases, Arena: arena})
 		t.Cleanup(arena.Close)
 	}
-	return engine.New(opts)
+	e := engine.New(opts)
+	if o.Late != nil {
+		for name, h := range o.Late(e) {
+			handlers[name] = h
+		}
+	}
+	e.Register(handlers)
+	return e
 }

@@ -1,0 +1,75 @@
+package command
+
+import (
+	"testing"
+
+	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/resp"
+)
+
+// hotPath is a command of a path that must not allocate, with what has to be done before.
+type hotPath struct {
+	name    string
+	cluster bool
+	before  []string
+	args    []string
+}
+
+var hotPaths = []hotPath{
+	{"get", false, []string{"SET key:000000000001 abcdefghijklmnopqrstuvwxyz012345"}, []string{"GET", "key:000000000001"}},
+	{"get a number", false, []string{"SET key:000000000001 12345"}, []string{"GET", "key:000000000001"}},
+	{"get of nothing", false, nil, []string{"GET", "key:000000000001"}},
+	{"set", false, nil, []string{"SET", "key:000000000001", "abcdefghijklmnopqrstuvwxyz012345"}},
+	{"set with expiry", false, nil, []string{"SET", "key:000000000001", "abcdefghijklmnopqrstuvwxyz012345", "EX", "100"}},
+	{"incr", false, nil, []string{"INCR", "counter"}},
+	{"get in a cluster", true, []string{"SET foo bar"}, []string{"GET", "foo"}},
+	{"moved", true, nil, []string{"GET", "bar"}},
+	{"ping", false, nil, []string{"PING"}},
+}
+
+// newHot prepares a path; run executes its command once.
+func newHot(t testing.TB, p hotPath) (run func()) {
+	h := newHarnessWith(t, harnessOptions{cluster: p.cluster})
+	if p.cluster {
+		h.serveAllSlots()
+		h.e.Routes.SetEndpoints([]engine.Endpoint{{Plain: "127.0.0.1:7000"}, {Plain: "127.0.0.1:7001"}})
+		h.route("bar", engine.Route{Owner: 1, Other: engine.NoNode})
+	}
+	h.e.LockAll()
+	h.e.Log.Stop() // blocks of history are made as it grows
+	h.e.UnlockAll()
+	for _, line := range p.before {
+		h.do(line)
+	}
+	words := make([][]byte, len(p.args))
+	for i, a := range p.args {
+		words[i] = []byte(a)
+	}
+	in := resp.AppendCommand(nil, words...)
+	return func() {
+		h.s.Process(h.w, in)
+		h.w.Out.Reset()
+	}
+}
+
+func TestHotPathsAllocateNothing(t *testing.T) {
+	for _, p := range hotPaths {
+		t.Run(p.name, func(t *testing.T) {
+			if n := testing.AllocsPerRun(1000, newHot(t, p)); n != 0 {
+				t.Errorf("%v allocations a command", n)
+			}
+		})
+	}
+}
+
+func BenchmarkProcess(b *testing.B) {
+	for _, p := range hotPaths {
+		b.Run(p.name, func(b *testing.B) {
+			run := newHot(b, p)
+			b.ReportAllocs()
+			for b.Loop() {
+				run()
+			}
+		})
+	}
+}

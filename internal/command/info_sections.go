@@ -136,6 +136,7 @@ func infoMemory(w *infoWriter) {
 	w.add("number_of_libraries", 0)
 	w.add("used_memory_vm_functions", 0)
 	w.add("used_memory_vm_total", 0)
+	w.add("used_memory_vm_total_human", "0B")
 	w.add("used_memory_functions", 0)
 	w.add("used_memory_scripts", 0)
 	w.add("used_memory_scripts_human", "0B")

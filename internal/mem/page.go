@@ -15,10 +15,9 @@ const (
 	dirtyPagesMin = 16
 	dirtyShare    = 64
 
-	// An arena of so many bytes takes its further chunks as pairs that lie on a huge page of the system each, which saves
-	// most misses of the TLB: a third of the time of a search among many keys. What is not yet used of a pair takes memory
-	// as well, so a smaller arena, of which that would be a good part, does without.
-	hugeFrom = 16 << 20
+	// With Options.HugePages an arena of so many bytes takes its further chunks as pairs that lie on a huge page of the
+	// system each. What is not yet used of a pair takes memory as well, so a small arena does without.
+	hugeFrom = 4 << 20
 )
 
 // chunk is the state of one chunk.

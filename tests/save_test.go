@@ -1,0 +1,111 @@
+package tests
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/covey-db/covey/internal/testkit"
+)
+
+const saveWithin = 20 * time.Second // of a few thousand keys
+
+// filesOf lists the names in the directory of a server, without its configuration and log.
+func dataFilesOf(t testing.TB, s *testkit.Server) (names []string) {
+	t.Helper()
+	list, err := os.ReadDir(s.Dir)
+	must(t, err)
+	for _, e := range list {
+		if strings.HasSuffix(e.Name(), ".rdb") {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+// TestKilledWhileSaving kills a server in the middle of BGSAVE: the old file is whole, and the next start clears up.
+func TestKilledWhileSaving(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	c := s.Dial(t)
+	for i := range 100 {
+		c.OK(t, "SET", "key:"+strconv.Itoa(i), "old")
+	}
+	c.Want(t, "+OK", "SAVE")
+	for i := range 5000 {
+		c.OK(t, "SET", "key:"+strconv.Itoa(i), "new")
+	}
+	c.OK(t, "CONFIG", "SET", "rdb-key-save-delay", "10000")
+	c.OK(t, "BGSAVE")
+	testkit.Eventually(t, saveWithin, func() error {
+		if len(dataFilesOf(t, s)) != 2 {
+			return os.ErrNotExist
+		}
+		return nil
+	})
+	s.Kill(t)
+	if names := dataFilesOf(t, s); len(names) != 2 {
+		t.Fatal(names)
+	}
+	s.Restart(t)
+	s.Want(t, ":100", "DBSIZE")
+	s.Want(t, `"old"`, "GET", "key:1")
+	if names := dataFilesOf(t, s); len(names) != 1 || names[0] != "dump.rdb" {
+		t.Fatal(names)
+	}
+}
+
+// TestSavePointsAtWork: changes are saved by themselves, and SIGTERM saves the rest.
+func TestSavePointsAtWork(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Conf: []string{"save 1 5"}})
+	c := s.Dial(t)
+	for i := range 5 {
+		c.OK(t, "SET", "key:"+strconv.Itoa(i), "v")
+	}
+	testkit.Eventually(t, saveWithin, func() error {
+		if len(dataFilesOf(t, s)) == 0 || s.InfoInt(t, "rdb_bgsave_in_progress") != 0 {
+			return os.ErrNotExist
+		}
+		return nil
+	})
+	s.Kill(t)
+	s.Restart(t)
+	s.Want(t, ":5", "DBSIZE")
+	s.OK(t, "SET", "one more", "v")
+	if status := s.Stop(t); status != 0 {
+		t.Fatal(status)
+	}
+	s.Restart(t)
+	s.Want(t, ":6", "DBSIZE")
+}
+
+// TestFullDiskStopsWrites: a directory that is gone is a disk that refuses, to every user and file system alike.
+func TestFullDiskStopsWrites(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Conf: []string{"save 3600 1", "enable-protected-configs yes", "dbfilename dump.rdb"}})
+	c := s.Dial(t)
+	gone := s.Path("gone")
+	must(t, os.Mkdir(gone, 0o755))
+	c.Want(t, "-ERR CONFIG SET failed (possibly related to argument 'dir') - No such file or directory", "CONFIG", "SET", "dir", gone+"/nosuch")
+	c.Want(t, "-ERR CONFIG SET failed (possibly related to argument 'dir') - Not a directory", "CONFIG", "SET", "dir", s.Path("test.conf"))
+	c.OK(t, "CONFIG", "SET", "dir", "gone") // relative to the directory of now
+	must(t, os.Remove(gone))
+	c.OK(t, "SET", "a", "1")
+	c.OK(t, "BGSAVE")
+	eventuallyReply(t, saveWithin, s, "-MISCONF...", "SET", "a", "2")
+	if got := s.Info(t, "persistence")["rdb_last_bgsave_status"]; got != "err" {
+		t.Error(got)
+	}
+	c.Want(t, `"1"`, "GET", "a")
+	c.OK(t, "CONFIG", "SET", "stop-writes-on-bgsave-error", "no")
+	c.Want(t, "+OK", "SET", "a", "3")
+	c.OK(t, "CONFIG", "SET", "stop-writes-on-bgsave-error", "yes")
+	c.Want(t, "-MISCONF...", "SET", "a", "4")
+	s.Signal(t, syscall.SIGTERM)
+	s.AwaitLog(t, saveWithin, "can't exit")
+	c.Want(t, `"3"`, "GET", "a")
+	must(t, os.Mkdir(gone, 0o755))
+	c.OK(t, "BGSAVE")
+	eventuallyReply(t, saveWithin, s, "+OK", "SET", "a", "5")
+}

@@ -36,6 +36,7 @@ type Log struct {
 		histStart Offset // oldest offset that a partial resynchronisation may ask for
 		db        int    // database selected in the stream, -1 for none
 		waiting   []*LogReader
+		readers   map[*LogReader]struct{} // those that keep history
 		scratch   []byte
 	}
 	end     atomic.Int64 // mu.end, for those who only look
@@ -161,9 +162,17 @@ func (l *Log) write(b []byte) {
 	}
 }
 
-// trim forgets whole blocks that are older than the history kept; mu is held. Readers behind keep theirs alive.
+// trim forgets whole blocks that are older than the history kept; mu is held. What a reader has not read yet is in memory
+// anyway, so it stays history.
 func (l *Log) trim() {
-	for h := l.mu.head; h.next != nil && l.mu.end-h.next.start >= l.mu.keepBytes; h = l.mu.head {
+	if h := l.mu.head; h.next == nil || l.mu.end-h.next.start < l.mu.keepBytes {
+		return
+	}
+	needed := l.mu.end
+	for r := range l.mu.readers {
+		needed = min(needed, r.off)
+	}
+	for h := l.mu.head; h.next != nil && l.mu.end-h.next.start >= l.mu.keepBytes && h.next.start <= needed; h = l.mu.head {
 		l.mu.head = h.next
 		l.mu.histStart = max(l.mu.histStart, h.next.start)
 	}
@@ -275,14 +284,31 @@ func (l *Log) Reader(off Offset) (*LogReader, error) {
 	for b.next != nil && b.next.start <= off {
 		b = b.next
 	}
-	return &LogReader{l: l, at: b, off: off, wake: make(chan struct{}, 1)}, nil
+	r := &LogReader{l: l, at: b, off: off, wake: make(chan struct{}, 1)}
+	if l.mu.readers == nil {
+		l.mu.readers = make(map[*LogReader]struct{})
+	}
+	l.mu.readers[r] = struct{}{}
+	return r, nil
+}
+
+// Close ends the reader's hold on history.
+func (r *LogReader) Close() {
+	r.l.mu.Lock()
+	delete(r.l.mu.readers, r)
+	r.l.trim()
+	r.l.mu.Unlock()
 }
 
 // Offset is the position of the next byte.
 func (r *LogReader) Offset() Offset { return r.off }
 
-// Lag is how many bytes the reader is behind.
-func (r *LogReader) Lag() int64 { return r.l.End() - r.off }
+// Lag is how many bytes the reader is behind. Any goroutine may ask.
+func (r *LogReader) Lag() int64 {
+	r.l.mu.Lock()
+	defer r.l.mu.Unlock()
+	return r.l.mu.end - r.off
+}
 
 // Next returns bytes that are there, nil when the reader has caught up. They stay valid and unchanged.
 func (r *LogReader) Next() []byte {

@@ -45,10 +45,11 @@ type replica struct {
 	raw     engine.Raw
 	hints   hints
 	state   atomic.Int32
-	ack     atomic.Int64  // offset it has processed
-	sent    atomic.Int64  // offset up to which the socket has taken the stream, 0 before the stream begins
-	ackAt   atomic.Int64  // when it said so, Unix nanoseconds
-	fresh   chan struct{} // signalled by each acknowledgement
+	ack     atomic.Int64                     // offset it has processed
+	reader  atomic.Pointer[engine.LogReader] // its place in the log, nil before it has one
+	over    time.Time                        // since when it is behind by more than the soft limit; Manager.Run owns it
+	ackAt   atomic.Int64                     // when it said so, Unix nanoseconds
+	fresh   chan struct{}                    // signalled by each acknowledgement
 	ended   chan struct{}
 	endOnce sync.Once
 }
@@ -113,12 +114,16 @@ var errEnded = errors.New("the link was closed")
 
 func (r *replica) run(id string, wanted int64, old bool) error {
 	if reader := r.continues(id, wanted, old); reader != nil {
+		defer reader.Close()
 		r.state.Store(int32(streaming))
 		r.m.Recount()
 		r.m.changed()
 		return r.feed(reader)
 	}
 	reader, err := r.fullSync(old)
+	if reader != nil {
+		defer reader.Close()
+	}
 	if err != nil || r.hints.rdbOnly {
 		return err
 	}
@@ -159,6 +164,7 @@ func (r *replica) continues(id string, wanted int64, old bool) *engine.LogReader
 		line = "+CONTINUE " + h.ID + "\r\n"
 	}
 	if r.write([]byte(line)) != nil {
+		reader.Close()
 		return nil
 	}
 	r.m.e.Stats.SyncPartial.Add(1)
@@ -192,11 +198,12 @@ func (r *replica) fullSync(old bool) (*engine.LogReader, error) {
 		return nil, err
 	}
 	defer snap.Drop()
+	r.reader.Store(reader)
 	r.state.Store(int32(sendSnapshot))
 	if !old {
 		line := fmt.Sprintf("+FULLRESYNC %s %d\r\n", r.m.e.Log.History().ID, snap.Offset)
 		if err := r.write([]byte(line)); err != nil {
-			return nil, err
+			return reader, err
 		}
 	}
 	r.m.log.Info("Full resync requested by replica", "replica", r.name(), "offset", snap.Offset)
@@ -277,13 +284,8 @@ const feedPieceBytes = 256 << 10
 
 // feed copies the log to the replica until the link ends or falls too far behind.
 func (r *replica) feed(reader *engine.LogReader) error {
-	r.sent.Store(reader.Offset())
-	limit := &r.m.e.Settings.OutputLimits[1]
+	r.reader.Store(reader)
 	for {
-		if hard := limit.HardBytes.Load(); hard > 0 && reader.Lag() > hard {
-			r.m.e.Stats.OutputLimit.Add(1)
-			return fmt.Errorf("replica is %d bytes behind, more than client-output-buffer-limit allows", reader.Lag())
-		}
 		b := reader.Next()
 		if b == nil {
 			more := reader.Wait()
@@ -302,7 +304,6 @@ func (r *replica) feed(reader *engine.LogReader) error {
 				return err
 			}
 			b = b[n:]
-			r.sent.Store(reader.Offset() - int64(len(b)))
 		}
 	}
 }

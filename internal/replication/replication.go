@@ -125,6 +125,7 @@ func (m *Manager) Run(ctx context.Context) error {
 			}
 			m.countGood(now)
 			m.dropSilent(s, now)
+			m.dropSlow(now)
 			if s.BacklogTTL > 0 && now.Sub(m.lastNeeded(now)) > s.BacklogTTL {
 				m.dropHistory()
 			}
@@ -207,6 +208,38 @@ func (m *Manager) dropHistory() {
 	m.e.Log.NewID(NewID())
 	m.e.Log.Stop()
 	m.log.Info("Replication backlog freed after repl-backlog-ttl without connected replicas")
+}
+
+// dropSlow ends links to replicas that are behind by more than client-output-buffer-limit allows, whether they apply the
+// stream or still receive a snapshot.
+func (m *Manager) dropSlow(now time.Time) {
+	limit := &m.e.Settings.OutputLimits[1]
+	hard, soft, patience := limit.HardBytes.Load(), limit.SoftBytes.Load(), time.Duration(limit.SoftSeconds.Load())*time.Second
+	if hard > 0 {
+		hard = max(hard, m.e.Log.History().KeepBytes) // history that is kept in any case costs nothing more
+	}
+	if soft > 0 {
+		soft = max(soft, m.e.Log.History().KeepBytes)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.mu.replicas {
+		reader := r.reader.Load()
+		if reader == nil {
+			continue
+		}
+		lag := reader.Lag()
+		if soft == 0 || lag <= soft {
+			r.over = time.Time{}
+		} else if r.over.IsZero() {
+			r.over = now
+		}
+		if hard > 0 && lag > hard || !r.over.IsZero() && now.Sub(r.over) >= patience {
+			m.e.Stats.OutputLimit.Add(1)
+			m.log.Warn("Replica is behind by more than client-output-buffer-limit allows", "replica", r.name(), "bytes", lag)
+			r.close()
+		}
+	}
 }
 
 // dropReplicas ends all links to replicas: their history is no longer this node's.

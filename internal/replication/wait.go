@@ -112,6 +112,19 @@ func (m *Manager) forgetWait(w *ackWait) {
 	}
 }
 
+// allAcked says whether every replica that applies the stream has processed it up to at. Those that still receive a snapshot
+// do not count: they cannot catch up in time.
+func (m *Manager) allAcked(at engine.Offset) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.mu.replicas {
+		if r.online() && r.ack.Load() < at {
+			return false
+		}
+	}
+	return true
+}
+
 // Lagging describes the replicas that have not processed the stream up to at.
 func (m *Manager) Lagging(at engine.Offset) (list []string) {
 	m.mu.Lock()
@@ -130,15 +143,7 @@ func (m *Manager) BufferBytes() int64 {
 	if !h.On {
 		return 0
 	}
-	most := h.End - h.Start
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, r := range m.mu.replicas {
-		if at := r.sent.Load(); at > 0 {
-			most = max(most, h.End-at)
-		}
-	}
-	return most
+	return h.End - h.Start
 }
 
 // AwaitReplicas waits until every replica has processed the stream up to at, or ctx ends. It reports whether all have.
@@ -147,7 +152,7 @@ func (m *Manager) AwaitReplicas(ctx context.Context, at engine.Offset) bool {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if n := m.replicaCount(); m.ackedBy(at) >= n {
+		if m.allAcked(at) {
 			return true
 		}
 		select {

@@ -106,7 +106,11 @@ func (c *Ctx) refusal(cmd *Command) string {
 	case e.Settings.MaxMemory().Load() > 0 && !e.Evictor.makeRoom(c) && (cmd.denyOOM || c.queuedDenyOOM(cmd)):
 		return ErrOOM
 	}
-	write := cmd.write || s.multi != nil && s.multi.alters && cmd.Full == "exec"
+	write, lacks := cmd.write, ^cmd.Flags
+	if s.multi != nil && cmd.Full == "exec" {
+		write = s.multi.alters
+		lacks |= s.multi.lacks
+	}
 	if write && !e.Role.IsReplica() {
 		if e.Settings.WritesRefused.Load() {
 			return ErrDiskWrite
@@ -119,11 +123,11 @@ func (c *Ctx) refusal(cmd *Command) string {
 		if write && e.Settings.ReplicaReadOnly.Load() && !c.routedElsewhere(cmd) {
 			return ErrReadOnly
 		}
-		if !e.Role.linkUp.Load() && !e.Settings.ServeStale.Load() && cmd.Flags&spec.Stale == 0 {
+		if !e.Role.linkUp.Load() && !e.Settings.ServeStale.Load() && lacks&spec.Stale != 0 {
 			return ErrMasterDown
 		}
 	}
-	if e.loading.Load() && cmd.Flags&spec.Loading == 0 {
+	if e.loading.Load() && lacks&spec.Loading != 0 {
 		return ErrLoading
 	}
 	return ""

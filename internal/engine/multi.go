@@ -7,11 +7,12 @@ import (
 // multi is a transaction being queued.
 type multi struct {
 	queue  []queued
-	broken bool // an error at queue time: EXEC discards everything
-	writes bool // a queued command may change something, if only replicas
-	alters bool // a queued command changes the data
-	oom    bool // a queued command wants memory
-	asking bool // ASKING came before MULTI: it counts for all that is queued
+	broken bool      // an error at queue time: EXEC discards everything
+	writes bool      // a queued command may change something, if only replicas
+	alters bool      // a queued command changes the data
+	oom    bool      // a queued command wants memory
+	lacks  spec.Flag // what is not true of every queued command
+	asking bool      // ASKING came before MULTI: it counts for all that is queued
 	raw    []byte
 }
 
@@ -65,6 +66,7 @@ func (c *Ctx) queue(cmd *Command) {
 	m.queue = append(m.queue, queued{cmd, args})
 	m.writes = m.writes || cmd.write || cmd.mayReplicate
 	m.alters = m.alters || cmd.write
+	m.lacks |= ^cmd.Flags
 	m.oom = m.oom || cmd.denyOOM
 	if c.S.primaryLink {
 		m.raw = append(m.raw, c.raw...)

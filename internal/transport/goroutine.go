@@ -111,7 +111,8 @@ func (c *netConn) serve() {
 	}
 	c.ended = true
 	c.mail.shut()
-	if c.take != nil {
+	if c.take != nil && c.s.Taken() {
+		_ = c.nc.SetDeadline(time.Time{})
 		go c.take(c.nc, c.in)
 		return
 	}
@@ -199,7 +200,11 @@ func (c *netConn) drain() {
 	for _, fn := range c.mail.take(nil) {
 		fn(w)
 	}
-	if !c.advance(w) {
+	switch {
+	case c.send(w) && c.advance(w):
+	case c.s.Taken():
+		_ = c.nc.SetReadDeadline(time.Now()) // serve leaves its read and hands over
+	default:
 		c.nc.Close()
 	}
 }

@@ -117,10 +117,13 @@ func setConditionally(c *engine.Ctx, o setOptions) {
 func setValue(c *engine.Ctx, expireAt int64) {
 	c.Part(0).SetString(c.DB(), c.Key(0), c.Args[2], expireAt)
 	c.Changed(0)
-	if expireAt != 0 {
+	if expireAt != 0 && !isAbsoluteSet(c) {
 		propagateSet(c, c.Args[2], expireAt)
 	}
 }
+
+// isAbsoluteSet says whether the command is its own effect: SET key value PXAT time.
+func isAbsoluteSet(c *engine.Ctx) bool { return len(c.Args) == 5 && c.ArgIs(3, "PXAT") }
 
 func propagateSet(c *engine.Ctx, value []byte, expireAt int64) {
 	var digits [20]byte

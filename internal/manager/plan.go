@@ -12,7 +12,7 @@ type Range struct{ First, Last slot.ID }
 // Plan says who serves what in a new cluster. Nodes are numbered in the order they were given.
 type Plan struct {
 	Ranges   []Range // by primary: nodes 0 to len(Ranges)-1
-	Replicas []int        // by replica: node len(Ranges)+i follows primary Replicas[i]
+	Replicas []int   // by replica: node len(Ranges)+i follows primary Replicas[i]
 }
 
 // primariesMin is the fewest primaries that can agree on a failure.

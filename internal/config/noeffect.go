@@ -1,4 +1,4 @@
-// Which directives have no effect, for the documentation.
+// What the documentation says of single directives.
 
 package config
 
@@ -11,6 +11,18 @@ func WithoutEffect() string {
 	for _, d := range table().rows {
 		if d.NoEffect != "" {
 			b.WriteString("| `" + d.Name + "` | " + d.NoEffect + " |\n")
+		}
+	}
+	return b.String()
+}
+
+// RefusedValues lists the directives that take no value but their default, as a Markdown table with the reasons.
+func RefusedValues() string {
+	var b strings.Builder
+	b.WriteString("| directive | stays | because |\n|---|---|---|\n")
+	for _, d := range table().rows {
+		if d.Refused != "" {
+			b.WriteString("| `" + d.Name + "` | `" + d.Default + "` | " + d.Refused + " |\n")
 		}
 	}
 	return b.String()

@@ -37,8 +37,28 @@ func TestConfigGetAll(t *testing.T) {
 	golden(t, "testdata/config_get_all.txt", b.String())
 }
 
-func TestWithoutEffect(t *testing.T) {
-	golden(t, "testdata/without_effect.md", config.WithoutEffect())
+// The tables in the documentation are generated.
+func TestDocumentation(t *testing.T) {
+	const path = "../../docs/configuration.md"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := string(text)
+	for name, table := range map[string]string{"refused": config.RefusedValues(), "without effect": config.WithoutEffect()} {
+		before, rest, ok := strings.Cut(whole, "<!-- generated: "+name+" -->\n")
+		_, after, closed := strings.Cut(rest, "<!-- end -->\n")
+		if !ok || !closed {
+			t.Fatalf("%s has no table %q", path, name)
+		}
+		whole = before + "<!-- generated: " + name + " -->\n" + table + "<!-- end -->\n" + after
+	}
+	golden(t, path, whole)
+	for _, d := range config.Directives() {
+		if d.Has(config.Own) && !strings.Contains(whole, "`"+d.Name+"`") {
+			t.Errorf("%s does not name %s", path, d.Name)
+		}
+	}
 }
 
 func TestTable(t *testing.T) {

@@ -34,7 +34,6 @@ type Settings struct {
 	Unsummed     bool
 	NoDelayOff   bool          // repl-disable-tcp-nodelay
 	BacklogTTL   time.Duration // repl-backlog-ttl; 0 keeps the history for ever
-	Source       string        // bind-source-addr: the address links to a primary come from
 	ClusterOwned bool          // roles are the cluster's business: REPLICAOF is refused
 }
 
@@ -82,7 +81,7 @@ func New(opts Options) *Manager {
 	}
 	if opts.Dial == nil {
 		opts.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
-			return dial(ctx, addr, opts.Settings().Source)
+			return (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 		}
 	}
 	m := &Manager{e: opts.Engine, opts: opts, log: opts.Log}
@@ -91,20 +90,6 @@ func New(opts Options) *Manager {
 	m.mu.replicas = make(map[int64]*replica)
 	m.mu.hints = make(map[int64]*hints)
 	return m
-}
-
-// dial opens a TCP connection from the address source, "" for any. Where source cannot be used it does without, as Redis.
-func dial(ctx context.Context, addr, source string) (net.Conn, error) {
-	if source != "" {
-		from, err := net.ResolveTCPAddr("tcp", net.JoinHostPort(source, "0"))
-		if err == nil {
-			var conn net.Conn
-			if conn, err = (&net.Dialer{LocalAddr: from}).DialContext(ctx, "tcp", addr); err == nil {
-				return conn, nil
-			}
-		}
-	}
-	return (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 }
 
 // Run does the periodic work until ctx ends: pings in the stream, the count of good replicas, timeouts.

@@ -2,8 +2,8 @@ package server
 
 import (
 	"errors"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/covey-db/covey/internal/command"
 	"github.com/covey-db/covey/internal/replication"
+	"github.com/covey-db/covey/internal/vfs"
 )
 
 // deps gives the command handlers what they need from outside of the engine.
@@ -65,25 +66,11 @@ func residentBytes() int64 {
 
 // rewriteConfig is CONFIG REWRITE: the new text is whole on disk before it takes the old one's place.
 func (s *Server) rewriteConfig() error {
-	old, err := os.ReadFile(s.confFile)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	old, err := s.fs.ReadFile(s.confFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	s.notePrimary(s.repl.Primary())
-	text := s.store.Rewrite(string(old), nil)
-	f, err := os.CreateTemp(filepath.Dir(s.confFile), filepath.Base(s.confFile)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	defer f.Close()
-	if _, err := f.WriteString(text); err != nil {
-		return err
-	}
-	if err := errors.Join(f.Chmod(0o644), f.Sync()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), s.confFile)
+	return vfs.WriteFileAtomic(s.fs, s.confFile, []byte(s.store.Rewrite(string(old), nil)))
 }
 
 // reload is DEBUG RELOAD.

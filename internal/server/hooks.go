@@ -85,7 +85,7 @@ func (s *Server) puts() []put {
 
 // clusterDirectives are those that the bus reads again when they change.
 var clusterDirectives = []string{
-	"cluster-node-timeout", "cluster-announce-ip", "cluster-announce-port", "cluster-announce-bus-port", "cluster-announce-hostname",
+	"port", "repl-ping-replica-period", "cluster-link-sendbuf-limit", "cluster-node-timeout", "cluster-announce-ip", "cluster-announce-port", "cluster-announce-bus-port", "cluster-announce-hostname",
 	"cluster-announce-human-nodename", "cluster-preferred-endpoint-type", "cluster-migration-barrier",
 	"cluster-allow-replica-migration", "cluster-replica-validity-factor", "cluster-replica-no-failover", "cluster-require-full-coverage",
 }
@@ -164,7 +164,6 @@ func (s *Server) replicationSettings() replication.Settings {
 		Announced:    c.Bool("replica-announced"),
 		NoDelayOff:   c.Bool("repl-disable-tcp-nodelay"),
 		BacklogTTL:   time.Duration(c.Int("repl-backlog-ttl")) * time.Second,
-		Source:       c.String("bind-source-addr"),
 		Priority:     int(c.Int("replica-priority")),
 		MinReplicas:  int(c.Int("min-replicas-to-write")),
 		Dir:          c.String("dir"),

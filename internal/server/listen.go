@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -145,3 +146,18 @@ func (s *Server) relisten(port int) error {
 }
 
 func joinHostPort(host string, port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }
+
+// dial opens a TCP connection to another node, from bind-source-addr where that is possible.
+func (s *Server) dial(ctx context.Context, addr string) (net.Conn, error) {
+	if source := s.store.String("bind-source-addr"); source != "" {
+		from, err := net.ResolveTCPAddr("tcp", net.JoinHostPort(source, "0"))
+		if err == nil {
+			var conn net.Conn
+			if conn, err = (&net.Dialer{LocalAddr: from}).DialContext(ctx, "tcp", addr); err == nil {
+				return conn, nil
+			}
+		}
+		s.log.Debug("Cannot connect from bind-source-addr", "source", source, "to", addr, "reason", err)
+	}
+	return (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+}

@@ -108,7 +108,7 @@ func (s *Server) build(loaded *config.Loaded) error {
 	})
 	s.taker = snapshot.NewTaker(s.engine)
 	s.saver = persist.New(persist.Options{Engine: s.engine, Taker: s.taker, Settings: s.persistSettings, FS: s.fs, Log: s.log, Sending: func() bool { return s.repl.Sending() }})
-	s.repl = replication.New(replication.Options{Engine: s.engine, Taker: s.taker, Settings: s.replicationSettings, FS: s.fs, Log: s.log, Changed: s.roleChanged, Followed: s.notePrimary})
+	s.repl = replication.New(replication.Options{Engine: s.engine, Taker: s.taker, Settings: s.replicationSettings, FS: s.fs, Log: s.log, Dial: s.dial, Changed: s.roleChanged, Followed: s.notePrimary})
 	if s.mover, err = migrate.New(migrate.Options{Engine: s.engine, Log: s.log}); err != nil {
 		return err
 	}

@@ -99,9 +99,10 @@ func (p *Part) checkSegment(t *slotTable, w segWord, from, end uint64) error {
 			return fmt.Errorf("cell %d: %w", i, err)
 		}
 	}
-	if keys != keysOf(seg) || volatile != volatileOf(seg) || w.homes() != 1 && homesOf(cellCount(seg), w.depth()) != int(w.homes()) {
+	homes := homesOf(cellCount(seg), w.depth())
+	if keys != keysOf(seg) || volatile != volatileOf(seg) || w.homes() != 1 && homes != int(w.homes()) {
 		return fmt.Errorf("%d keys, %d volatile, %d homes; counted %d, %d, %d",
-			keysOf(seg), volatileOf(seg), w.homes(), keys, volatile, homesOf(cellCount(seg), w.depth()))
+			keysOf(seg), volatileOf(seg), w.homes(), keys, volatile, homes)
 	}
 	return nil
 }

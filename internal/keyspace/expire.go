@@ -122,7 +122,9 @@ func (p *Part) expireSlot(d *database, t *slotTable, now int64, budget *int, fn 
 }
 
 // expireSegment removes the due keys of a segment. When it has come to the end, the segment's bound is exact.
-func (p *Part) expireSegment(d *database, t *slotTable, w segWord, seg []uint64, now int64, budget *int, fn func(db int, rec Rec)) (removed int) {
+func (p *Part) expireSegment(
+	d *database, t *slotTable, w segWord, seg []uint64, now int64, budget *int, fn func(db int, rec Rec),
+) (removed int) {
 	bound := int64(noDeadline)
 	for i := cellsAt; i < len(seg)-1 && volatileOf(seg) > 0; {
 		if seg[i] == emptyCell || !isVolatile(seg[i]) {

@@ -65,7 +65,7 @@ func generalDirectives() []Directive {
 		{Name: "pidfile", Kind: Text, Is: Immutable | EmptyUnset},
 		{Name: "loglevel", Kind: Enum, Words: []Word{{"debug", 0}, {"verbose", 1}, {"notice", 2}, {"warning", 3}, {"nothing", 4}}, Default: "notice"},
 		{Name: "logfile", Kind: Text, Is: Immutable},
-		{Name: "log-format", Kind: Enum, Is: Immutable | Own, Words: []Word{{"plain", 0}, {"json", 1}, {"logfmt", 2}}, Default: "plain"},
+		{Name: "log-format", Kind: Enum, Is: Immutable | Hidden | Own, Words: []Word{{"plain", 0}, {"json", 1}, {"logfmt", 2}}, Default: "plain"},
 		{Name: "syslog-enabled", Kind: Bool, Is: Immutable, Default: "no", NoEffect: "the log goes to logfile or standard output; syslog is not written yet"},
 		{Name: "syslog-ident", Kind: Text, Is: Immutable, Default: "redis", NoEffect: "the log goes to logfile or standard output; syslog is not written yet"},
 		{Name: "syslog-facility", Kind: Enum, Is: Immutable, Words: facilities(), Default: "local0", NoEffect: "the log goes to logfile or standard output; syslog is not written yet"},

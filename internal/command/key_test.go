@@ -161,7 +161,7 @@ func TestMove(t *testing.T) {
 		GET a -> "2"
 	`)
 	h.wantEffects("SELECT 0", "SET a 1 PXAT 1700000050000", "MOVE a 1", "SET a 2",
-		"SELECT 1", "MULTI", "DEL a", "SELECT 0", "MOVE a 1", "EXEC")
+		"MULTI", "SELECT 1", "DEL a", "SELECT 0", "MOVE a 1", "EXEC")
 }
 
 func TestClusterRefusesOtherDatabases(t *testing.T) {

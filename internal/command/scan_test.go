@@ -104,7 +104,7 @@ func TestScanAndKeysInTransaction(t *testing.T) {
 		DBSIZE
 		EXEC -> [+OK ["0" ["a"]] ["a"] :1 "a" +OK :0]
 	`)
-	h.wantEffects("SELECT 0", "MULTI", "SET a 1", "FLUSHDB", "EXEC")
+	h.wantEffects("MULTI", "SELECT 0", "SET a 1", "FLUSHDB", "EXEC")
 }
 
 func TestScanRemovesExpiredKeys(t *testing.T) {

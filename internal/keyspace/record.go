@@ -63,8 +63,6 @@ const (
 	isRoot
 	laneBit0 // lane n has laneBit0 << n
 
-	flagLanes = laneBit0 | laneBit0<<1
-
 	clockMask   = 1<<24 - 1
 	clockAt     = 2
 	lengthsAt   = 5

@@ -95,19 +95,6 @@ func (f *follower) receiveMarked(p *primaryConn, w io.Writer, mark []byte) error
 	}
 }
 
-// abortable ends a load when the link is ended: a new role does not wait until all is loaded.
-type abortable struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (a abortable) Read(b []byte) (int, error) {
-	if err := a.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return a.r.Read(b)
-}
-
 // freePerHold is how many records of the old data are freed under one hold of a shard's lock.
 const freePerHold = 1000
 

@@ -16,8 +16,6 @@ type trace struct {
 	// level is the least level of log lines that are written; with story only those that make the story.
 	level core.Level
 	story bool
-	// names gives the number of a node for people.
-	names map[wire.NodeID]string
 	// marks counts how often each log text came: rare branches can be seen to have been taken.
 	marks map[string]int
 }

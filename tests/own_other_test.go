@@ -54,6 +54,7 @@ func TestCase_c170_NoElementIsLostBetweenMovers(t *testing.T) {
 				for i := p; i < pushes; i += 2 {
 					if v, err := c.Try("LPUSH", "source", strconv.Itoa(i)); err != nil || v.Kind != reply.Int {
 						t.Errorf("LPUSH: %v %v", v, err)
+						return
 					}
 				}
 			})

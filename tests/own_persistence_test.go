@@ -395,6 +395,8 @@ func TestCase_c161g_RepliesWhileLoading(t *testing.T) {
 		testkit.Eventually(t, time.Minute, func() error {
 			v, err := s.Try("GET", "last")
 			switch {
+			case !s.Running():
+				t.Fatalf("the server is gone")
 			case err != nil: // it does not listen yet
 				return err
 			case v.IsError("LOADING Redis is loading the dataset in memory"):

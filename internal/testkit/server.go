@@ -326,10 +326,29 @@ func (s *Server) Signal(t testing.TB, sig syscall.Signal) {
 	}
 }
 
-// Pause stops the process as SIGSTOP does: it hangs, its sockets stay open.
+// Pause stops the process as SIGSTOP does: it hangs, its sockets stay open. All its threads have stopped on return.
 func (s *Server) Pause(t testing.TB) {
 	t.Helper()
 	s.Signal(t, syscall.SIGSTOP)
+	Eventually(t, pingWithin, s.stopped)
+}
+
+// stopped returns nil if every thread of the process is stopped, as far as the system tells.
+func (s *Server) stopped() error {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", s.PID()))
+	if err != nil {
+		return err
+	}
+	for _, thread := range threads {
+		stat, err := os.ReadFile(thread)
+		if err != nil {
+			continue // the thread is gone
+		}
+		if _, state, _ := strings.Cut(string(stat), ") "); !strings.HasPrefix(state, "T") {
+			return fmt.Errorf("%s: thread %s still runs", s, thread)
+		}
+	}
+	return nil
 }
 
 // Resume lets a paused process run again.

@@ -1,0 +1,169 @@
+package tests
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/covey-db/covey/internal/testkit"
+)
+
+const (
+	nodeTimeout    = 2 * time.Second
+	failoverWithin = nodeTimeout + 2*time.Second // what is promised on a quiet machine
+	loadedMachine  = 2 * time.Second             // what other tests on the same two cores may add
+	replicationLag = time.Second                 // far above the lag of a loopback replica
+	backOnline     = 30 * time.Second            // until a node that was killed has caught up
+)
+
+func startC6NoFullCoverage(t testing.TB) *testkit.Topology {
+	t.Helper()
+	return testkit.StartCluster(t, testkit.ClusterOptions{
+		Primaries: 3, Replicas: []int{0, 1, 2}, Conf: []string{"cluster-require-full-coverage no"},
+	})
+}
+
+// TestRedisCLIBuildsACluster is what the documentation of Redis Cluster begins with.
+func TestRedisCLIBuildsACluster(t *testing.T) {
+	t.Parallel()
+	testkit.Need(t, "redis-cli")
+	top := &testkit.Topology{}
+	create := []string{"--cluster", "create"}
+	for range 6 {
+		top.Nodes = append(top.Nodes, testkit.Launch(t, testkit.Options{Conf: testkit.ClusterConf()}))
+	}
+	for _, node := range top.Nodes {
+		node.AwaitReady(t)
+		top.IDs = append(top.IDs, node.OK(t, "CLUSTER", "MYID").Text)
+		create = append(create, node.Addr())
+	}
+	began := time.Now()
+	redisCLI(t, append(create, "--cluster-replicas", "1", "--cluster-yes")...)
+	testkit.Eventually(t, 20*time.Second, top.Whole)
+	t.Logf("created and whole after %v", time.Since(began).Round(10*time.Millisecond))
+	for _, node := range top.Nodes {
+		redisCLI(t, "--cluster", "check", node.Addr())
+	}
+	f := newFollower(top, 0)
+	defer f.close()
+	for n := range 300 {
+		must(t, setNumber(f, "key:")(n))
+	}
+	checkNumbers(t, f, "key:", 300)
+}
+
+// TestPrimaryKilledUnderLoad kills primaries in turn while two client libraries write.
+func TestPrimaryKilledUnderLoad(t *testing.T) {
+	t.Parallel()
+	top := startC6NoFullCoverage(t)
+	l := newLoad(t, top, loadKeys(t))
+	primary, replica := []int{0, 1, 2}, []int{3, 4, 5} // by shard
+	for round := range loadRounds(t) {
+		shard := round % 3
+		killRound(t, top, l, shard, primary[shard], replica[shard])
+		primary[shard], replica[shard] = replica[shard], primary[shard]
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+func killRound(t *testing.T, top *testkit.Topology, l *load, shard, primary, replica int) {
+	t.Helper()
+	first, last := testkit.SlotShare(shard, 3)
+	l.start()
+	testkit.Elapse(500 * time.Millisecond) // some load before the blow
+	killed := time.Now()
+	top.Nodes[primary].Kill(t)
+	back := awaitWrite(t, top, l.namesIn(first, last)[0])
+	t.Logf("writes of the shard work again %v after the kill (node timeout %v)", back.Round(10*time.Millisecond), nodeTimeout)
+	if back > failoverWithin+loadedMachine {
+		t.Errorf("that is more than %v", failoverWithin+loadedMachine)
+	}
+	testkit.Elapse(time.Second) // some load on the new primary
+	top.Nodes[primary].Restart(t)
+	testkit.Eventually(t, backOnline, func() error { return top.Nodes[primary].ReplicaLinked(top.Nodes[replica].Port) })
+	t.Logf("the killed node is a replica again %v after the kill", time.Since(killed).Round(10*time.Millisecond))
+	l.end()
+	l.mustFailOnlyIn(t, first, last)
+	checkLost(t, l, shard, killed)
+	names := l.namesIn(first, last)
+	testkit.Eventually(t, backOnline, func() error { return sameStrings(t, top.Nodes[replica], top.Nodes[primary], names) })
+	testkit.Eventually(t, backOnline, top.Whole)
+	l.failures = nil
+}
+
+// awaitWrite asks the nodes that are left until one of them takes a write of the key.
+func awaitWrite(t testing.TB, top *testkit.Topology, key string) time.Duration {
+	t.Helper()
+	began := time.Now()
+	testkit.Eventually(t, 30*time.Second, func() error {
+		for _, node := range top.Running() {
+			if v, err := node.Try("SET", key+":probe{"+key+"}", "1"); err == nil && v.String() == "+OK" {
+				return nil
+			}
+		}
+		return fmt.Errorf("no node takes a write of %s", key)
+	})
+	return time.Since(began)
+}
+
+// checkLost reports the acknowledged writes that are gone. Asynchronous replication may lose what the dead primary
+// acknowledged right before its end, nothing else.
+func checkLost(t testing.TB, l *load, shard int, killed time.Time) {
+	t.Helper()
+	first, last := testkit.SlotShare(shard, 3)
+	lost := l.verify(t)
+	var wrong []string
+	for _, w := range lost {
+		s, age := int(w.key.slot), killed.Sub(w.key.at)
+		if s < first || s > last || age > replicationLag || age < -replicationLag {
+			wrong = append(wrong, fmt.Sprintf("%s (acknowledged %v before the kill: %d, have %q)", w.key.name, age, w.key.confirmed, w.have))
+		}
+	}
+	t.Logf("%d acknowledged writes lost by the kill", len(lost))
+	if len(wrong) > 0 {
+		t.Errorf("%d acknowledged writes lost that replication had time for: %s", len(wrong), shortList(wrong))
+	}
+	for i := range l.keys { // what is lost is lost: later rounds go on from what is there
+		k := &l.keys[i]
+		if j := slices.IndexFunc(lost, func(w lostWrite) bool { return w.key.name == k.name }); j >= 0 {
+			k.confirmed, _ = strconv.Atoi(lost[j].have)
+		}
+	}
+}
+
+// TestReshardUnderLoad moves slots with the standard tool and fails a shard over by hand while two client libraries
+// write. No application may notice.
+func TestReshardUnderLoad(t *testing.T) {
+	t.Parallel()
+	testkit.Need(t, "redis-cli")
+	top := startC6NoFullCoverage(t)
+	l := newLoad(t, top, loadKeys(t))
+	slots := intFromEnv(t, "COVEY_SLOTS", 200)
+	l.start()
+	for round := range loadRounds(t) {
+		from, to := round%3, (round+1)%3
+		began := time.Now()
+		redisCLI(t, "--cluster", "reshard", top.Nodes[from].Addr(), "--cluster-from", top.IDs[from], "--cluster-to", top.IDs[to],
+			"--cluster-slots", strconv.Itoa(slots), "--cluster-yes")
+		t.Logf("%d slots moved in %v", slots, time.Since(began).Round(time.Millisecond))
+		testkit.Eventually(t, 10*time.Second, top.Whole)
+	}
+	began := time.Now()
+	top.Nodes[3].Want(t, "+OK", "CLUSTER", "FAILOVER")
+	testkit.Eventually(t, 10*time.Second, func() error {
+		if err := top.Nodes[0].ReplicaLinked(top.Nodes[3].Port); err != nil {
+			return err
+		}
+		return top.Whole()
+	})
+	t.Logf("failed over by hand in %v", time.Since(began).Round(time.Millisecond))
+	testkit.Elapse(500 * time.Millisecond) // some load afterwards
+	l.end()
+	l.mustNotFail(t)
+	l.mustKeepAll(t)
+	redisCLI(t, "--cluster", "check", top.Nodes[3].Addr())
+}

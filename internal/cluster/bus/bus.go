@@ -109,6 +109,7 @@ type Bus struct {
 	inbox   chan letter       // events from links and hands
 	orders  chan *order       // commands that change something
 	changed chan struct{}     // the settings are new
+	link    chan struct{}     // the link to the primary came up or went down
 	news    chan core.Publish // messages for other nodes
 	stopped chan struct{}     // closed when Run ends or Close is called
 	stop    sync.Once
@@ -157,6 +158,7 @@ func New(opts Options) (*Bus, error) {
 		inbox:   make(chan letter),
 		orders:  make(chan *order, ordersMax),
 		changed: make(chan struct{}, 1),
+		link:    make(chan struct{}, 1),
 		news:    make(chan core.Publish, newsMax),
 		stopped: make(chan struct{}),
 		waiting: make(map[uint64]*order),
@@ -236,6 +238,14 @@ func (b *Bus) SettingsChanged() {
 	}
 }
 
+// ReplicationChanged says that the link to the primary came up or went down: the manager's Changed. It does not block.
+func (b *Bus) ReplicationChanged() {
+	select {
+	case b.link <- struct{}{}:
+	default: // it is going to be looked at anyway
+	}
+}
+
 // Publish hands a Pub/Sub message to the other nodes, a sharded one to those of this shard. It does not block; false says
 // that too many wait already. The slices must not change any more.
 func (b *Bus) Publish(channel, message []byte, sharded bool) bool {
@@ -256,7 +266,12 @@ func (b *Bus) View() *core.View {
 
 // halt tells all goroutines to end.
 func (b *Bus) halt() {
-	b.stop.Do(func() { close(b.stopped) })
+	b.stop.Do(func() {
+		close(b.stopped)
+		if b.disk != nil {
+			b.disk.abandon()
+		}
+	})
 	for _, l := range b.listeners {
 		l.Close()
 	}

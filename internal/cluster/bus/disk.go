@@ -39,6 +39,7 @@ type disk struct {
 		content     []byte
 		asked, done uint64 // numbers of writes: the last asked for, the last that is durable
 		ended       bool
+		abandoned   bool // nobody waits any more: the bus stops
 	}
 	cond *sync.Cond
 }
@@ -70,7 +71,7 @@ func (d *disk) has(n uint64) bool {
 func (d *disk) await(n uint64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for d.mu.done < n && !d.mu.ended {
+	for d.mu.done < n && !d.mu.ended && !d.mu.abandoned {
 		d.cond.Wait()
 	}
 	return d.mu.done >= n
@@ -106,6 +107,14 @@ func (d *disk) next() (content []byte, n uint64, ok bool) {
 		d.cond.Wait()
 	}
 	return d.mu.content, d.mu.asked, d.mu.done < d.mu.asked
+}
+
+// abandon ends all waiting.
+func (d *disk) abandon() {
+	d.mu.Lock()
+	d.mu.abandoned = true
+	d.cond.Broadcast()
+	d.mu.Unlock()
 }
 
 // end lets run return once nothing is left to write.

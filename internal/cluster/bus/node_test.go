@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -50,6 +51,14 @@ type node struct {
 	stopped bool
 }
 
+// logOut is where the nodes' logs go: nowhere, or to standard error when somebody looks for the cause of a failure.
+func logOut() io.Writer {
+	if os.Getenv("BUS_LOG") != "" {
+		return os.Stderr
+	}
+	return io.Discard
+}
+
 // newNode makes a node that has not loaded yet. prepare may change it first.
 func newNode(t testing.TB, prepare ...func(*node)) *node {
 	t.Helper()
@@ -87,8 +96,9 @@ func (n *node) build(t testing.TB) {
 		late[name] = h
 	}
 	n.e = inproc.New(t, inproc.Options{Cluster: true, RunID: replication.NewID(), Handlers: late})
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	log := slog.New(slog.NewTextHandler(logOut(), nil)).With("port", n.port)
 	n.repl = replication.New(replication.Options{Engine: n.e, Taker: snapshot.NewTaker(n.e), Log: log,
+		Changed: func() { n.bus.ReplicationChanged() },
 		Settings: func() replication.Settings {
 			return replication.Settings{Timeout: 10 * time.Second, PingPeriod: time.Second, ListenPort: n.port, Dir: n.dir, ClusterOwned: true}
 		}})
@@ -228,6 +238,9 @@ func cluster(t testing.TB, primaries, replicas int) []*node {
 	awaitWhole(t, nodes...)
 	for _, n := range nodes[primaries:] {
 		n.awaitLink(t)
+	}
+	for _, n := range nodes {
+		n.soon(t, fmt.Sprintf("len(%d)", replicas), "CLUSTER", "REPLICAS", nodes[0].id())
 	}
 	return nodes
 }

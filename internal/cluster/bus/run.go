@@ -60,6 +60,8 @@ func (b *Bus) Run(ctx context.Context) error {
 			b.release()
 		case <-b.changed:
 			b.step(core.Configure{Config: b.reread().Core})
+		case <-b.link:
+			b.tellReplication()
 		case m := <-b.news:
 			b.step(m)
 		}

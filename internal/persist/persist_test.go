@@ -362,7 +362,7 @@ func TestDamagedFileIsNamed(t *testing.T) {
 	for name, content := range map[string]string{
 		"cut":           whole[:len(whole)/2],
 		"empty":         "",
-		"checksum":      whole[:len(whole)-1] + string(whole[len(whole)-1]^1),
+		"checksum":      whole[:len(whole)-1] + string([]byte{whole[len(whole)-1] ^ 1}),
 		"no such type":  whole[:9] + "\xf0",
 		"wrong magic":   "RIDES" + whole[5:],
 		"of the future": "REDIS9999" + whole[9:],

@@ -19,6 +19,7 @@ import (
 	"github.com/covey-db/covey/internal/testkit"
 	"github.com/covey-db/covey/internal/testkit/inproc"
 	"github.com/covey-db/covey/internal/transport"
+	"github.com/covey-db/covey/internal/vfs"
 )
 
 // caughtUpWithin is how long a replica may take; it never does unless the test fails.
@@ -32,6 +33,8 @@ type node struct {
 	m    *replication.Manager
 	addr string
 	dial dialer
+	dir  string
+	disk *vfs.Faulty
 }
 
 // dialer opens links to primaries and can cut the one that is open.
@@ -58,17 +61,17 @@ func (d *dialer) cut() {
 
 func start(t testing.TB) *node {
 	t.Helper()
-	n := &node{t: t}
-	dir := t.TempDir()
+	n := &node{t: t, dir: t.TempDir(), disk: vfs.NewFaulty(vfs.OS{})}
 	n.e = inproc.New(t, inproc.Options{RunID: replication.NewID(), Late: func(e *engine.Engine) map[string]engine.Handler {
 		n.m = replication.New(replication.Options{
 			Engine: e,
 			Taker:  snapshot.NewTaker(e),
 			Settings: func() replication.Settings {
-				return replication.Settings{Timeout: 10 * time.Second, PingPeriod: time.Second, Dir: dir, Compress: true}
+				return replication.Settings{Timeout: 10 * time.Second, PingPeriod: time.Second, Dir: n.dir, File: "dump.rdb", Compress: true}
 			},
 			Log:  slog.New(slog.NewTextHandler(io.Discard, nil)),
 			Dial: n.dial.open,
+			FS:   n.disk,
 		})
 		return n.m.Handlers()
 	}})

@@ -238,13 +238,25 @@ func (l *Log) Adopt(id string, at Offset, db int) {
 }
 
 // Rename continues the history under a new id and remembers the old one as the second: what a replica does when it is
-// promoted, and what it does when its primary has a new id.
+// promoted. The next effect selects its database.
 func (l *Log) Rename(id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.rename(id)
+	l.mu.db = -1
+}
+
+// Follow is Rename for a replica whose primary has a new id: the stream goes on, in the database it has selected.
+func (l *Log) Follow(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rename(id)
+}
+
+// rename changes the ids; mu is held.
+func (l *Log) rename(id string) {
 	l.mu.id2, l.mu.id2Valid = l.mu.id, l.mu.end+1
 	l.mu.id = id
-	l.mu.db = -1
 }
 
 // ForgetID2 drops the second id, so that no replica of the old history is accepted any more.

@@ -350,7 +350,11 @@ func (p *primaryConn) greet(s Settings) error {
 // synchronise brings this node to a point in the primary's stream, by what is missing or by everything.
 func (f *follower) synchronise(ctx context.Context, p *primaryConn, s Settings) error {
 	h := f.m.e.Log.History()
-	answer, err := p.ask("PSYNC", h.ID, strconv.FormatInt(h.End+1, 10))
+	id, next := "?", int64(-1) // nothing to go on from
+	if h.On {
+		id, next = h.ID, h.End+1
+	}
+	answer, err := p.ask("PSYNC", id, strconv.FormatInt(next, 10))
 	if err != nil {
 		return err
 	}
@@ -377,7 +381,7 @@ func (f *follower) continued(id string, h engine.History) {
 		f.m.e.Log.Start()
 	}
 	if len(id) == 40 && id != h.ID {
-		f.m.e.Log.Rename(id)
+		f.m.e.Log.Follow(id)
 		f.m.dropReplicas()
 	}
 	f.m.e.UnlockAll()

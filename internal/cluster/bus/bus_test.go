@@ -62,7 +62,7 @@ func TestReplicaTakesOverWhenItsPrimaryIsGone(t *testing.T) {
 	nodes[0].stop()
 	nodes[3].soon(t, `"v"`, "GET", key)
 	nodes[3].want(t, "+OK", "SET", key, "w")
-	nodes[1].soon(t, "-MOVED", "GET", key)
+	nodes[1].soon(t, "-MOVED...", "GET", key)
 	testkit.Eventually(t, within, func() error {
 		v, err := nodes[1].ask("GET", key)
 		if err == nil && !strings.HasSuffix(v.Text, nodes[3].addr()) {

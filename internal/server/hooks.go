@@ -174,13 +174,16 @@ func (s *Server) replicationSettings() replication.Settings {
 	}
 }
 
-// roleChanged keeps the letter of the log lines true.
+// roleChanged keeps the letter of the log lines true and tells the cluster.
 func (s *Server) roleChanged() {
 	letter := 'M'
 	if s.engine.Role.IsReplica() {
 		letter = 'S'
 	}
 	s.role.Store(letter)
+	if s.bus != nil {
+		s.bus.ReplicationChanged()
+	}
 	_ = s.putOOMScore(s.store.Snapshot()) // what fails is in the log
 }
 

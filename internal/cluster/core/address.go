@@ -12,22 +12,23 @@ func announcedIP(l *link, p *wire.Packet) wire.Host {
 	return l.remote
 }
 
-// learnOwnAddress takes this node's own address from the socket on which a peer reached it: from a Meet, whose sender
-// was told the address by the operator, or from a ping while it has none. An address from nodes.conf counts only until a
-// member has reached this node elsewhere and none there: the machine may have moved. An announced one is never replaced.
+// learnOwnAddress takes this node's own address from the socket on which a peer reached it. A Meet of a member is always
+// right: its sender was told the address by the operator. Anybody's Meet and a member's ping are believed until a member
+// has reached this node at the address it has (one from nodes.conf may be out of date), and any ping while it has none.
+// An announced address is never replaced.
 func (c *Core) learnOwnAddress(l *link, sender *node, p *wire.Packet) {
 	if !c.cfg.AnnounceIP.IsZero() || l.local.IsZero() {
 		return
 	}
 	if l.local == c.me.ip {
-		c.reached = true
+		c.reached = c.reached || sender != nil
 		return
 	}
-	moved := sender != nil && !c.reached
-	if p.Type != wire.TypeMeet && !c.me.ip.IsZero() && !moved {
+	meet, member := p.Type == wire.TypeMeet, sender != nil
+	if !c.me.ip.IsZero() && !(meet && member) && (c.reached || !meet && !member) {
 		return
 	}
-	c.reached = true
+	c.reached = member
 	c.me.ip = l.local
 	c.logNode(Info, "own address learned", c.me)
 	c.out.routes = true

@@ -44,6 +44,9 @@ type localNode struct {
 
 func (n *localNode) addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(n.port)) }
 
+// conf is the path of the node's configuration file.
+func (n *localNode) conf() string { return filepath.Join(n.dir, "covey.conf") }
+
 // startWait bounds how long a node may take to answer after its start, loading its data included.
 const startWait = 60 * time.Second
 
@@ -56,15 +59,23 @@ func StartLocal(ctx context.Context, opts LocalOptions) (*Local, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := opts.validate(); err != nil {
+		return nil, err
+	}
 	l := &Local{opts: opts, ended: make(chan *localNode, opts.Primaries+opts.Replicas)}
 	for i := range opts.Primaries + opts.Replicas {
 		n := &localNode{port: opts.Port + i, done: make(chan struct{})}
 		n.dir = filepath.Join(opts.Dir, "node-"+strconv.Itoa(n.port))
+		l.nodes = append(l.nodes, n)
+	}
+	if err := l.portsFree(ctx); err != nil {
+		return nil, err
+	}
+	for _, n := range l.nodes {
 		if err := l.start(n); err != nil {
 			l.Stop()
 			return nil, err
 		}
-		l.nodes = append(l.nodes, n)
 	}
 	conns, err := l.connect(ctx)
 	defer closeAll(conns)
@@ -86,15 +97,12 @@ func closeAll(conns []*Conn) {
 
 // start starts one node as a process with a configuration file of its own.
 func (l *Local) start(n *localNode) error {
-	if err := portFree(n.port); err != nil {
-		return err
-	}
 	if err := os.MkdirAll(n.dir, 0o755); err != nil {
 		return err
 	}
-	conf := filepath.Join(n.dir, "covey.conf")
+	conf := n.conf()
 	if _, err := os.Stat(conf); errors.Is(err, os.ErrNotExist) {
-		if err := os.WriteFile(conf, []byte(l.conf(n)), 0o644); err != nil {
+		if err := os.WriteFile(conf, []byte(l.settings(n)), 0o644); err != nil {
 			return err
 		}
 	}
@@ -111,18 +119,7 @@ func (l *Local) start(n *localNode) error {
 	return nil
 }
 
-func portFree(port int) error {
-	for _, p := range []int{port, port + 10000} {
-		ln, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(p)))
-		if err != nil {
-			return fmt.Errorf("port %d is in use; choose another with --port", p)
-		}
-		ln.Close()
-	}
-	return nil
-}
-
-func (l *Local) conf(n *localNode) string {
+func (l *Local) settings(n *localNode) string {
 	return fmt.Sprintf(`# A node of a local cluster. Change it as you like: it is written once.
 bind 127.0.0.1
 port %d
@@ -272,6 +269,9 @@ func (l *Local) tell(known map[string]string, nodes []Node) {
 func (l *Local) Stop() {
 	for i := len(l.nodes) - 1; i >= 0; i-- {
 		n := l.nodes[i]
+		if n.cmd == nil || n.cmd.Process == nil {
+			continue // it was never started
+		}
 		select {
 		case <-n.done:
 			continue
@@ -281,6 +281,9 @@ func (l *Local) Stop() {
 	}
 	deadline := time.After(stopWait)
 	for _, n := range l.nodes {
+		if n.cmd == nil || n.cmd.Process == nil {
+			continue
+		}
 		select {
 		case <-n.done:
 		case <-deadline:

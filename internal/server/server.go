@@ -222,7 +222,7 @@ func (s *Server) banner() {
 
 // load reads the data file and continues the history that it tells of, so that replicas can go on where they stopped.
 func (s *Server) load(ctx context.Context) error {
-	follows := s.store.String("replicaof") != ""
+	follows := s.store.String("replicaof") != "" || s.engine.Role.IsReplica()
 	var owned func(slot.ID) bool
 	defer s.engine.SetLoading(false)
 	s.saver.Sweep()

@@ -2,7 +2,6 @@ package tests
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -127,11 +126,8 @@ func checkLost(t testing.TB, l *load, shard int, killed time.Time) {
 	if len(wrong) > 0 {
 		t.Errorf("%d acknowledged writes lost that replication had time for: %s", len(wrong), shortList(wrong))
 	}
-	for i := range l.keys { // what is lost is lost: later rounds go on from what is there
-		k := &l.keys[i]
-		if j := slices.IndexFunc(lost, func(w lostWrite) bool { return w.key.name == k.name }); j >= 0 {
-			k.confirmed, _ = strconv.Atoi(lost[j].have)
-		}
+	for _, w := range lost { // later rounds go on from what is there
+		l.keys[w.index].confirmed, _ = strconv.Atoi(w.have)
 	}
 }
 

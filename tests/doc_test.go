@@ -9,4 +9,5 @@
 //	COVEY_RACE=1        build with the race detector
 //	COVEY_KEYS=20000    keys of the load tests
 //	COVEY_ROUNDS=1      rounds of the failure tests
+//	COVEY_SLOTS=200     slots that a round of the reshard test moves
 package tests

@@ -107,6 +107,25 @@ func (tr *trial) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
+func TestTrialNotesFailures(t *testing.T) {
+	var steps []string
+	tr := &trial{TB: t}
+	tr.attempt(func(t testing.TB) {
+		t.Cleanup(func() { steps = append(steps, "first cleanup") })
+		t.Cleanup(func() { steps = append(steps, "last cleanup") })
+		t.Errorf("one")
+		t.Fatal("two")
+		steps = append(steps, "went on")
+	})
+	tr.cleanUp()
+	if got := strings.Join(steps, ", "); got != "last cleanup, first cleanup" {
+		t.Errorf("steps: %s", got)
+	}
+	if got := strings.Join(tr.problems, ", "); got != "one, two" {
+		t.Errorf("problems: %s", got)
+	}
+}
+
 // TestListsNameCases keeps the lists of known failures free of ids that do not exist.
 func TestListsNameCases(t *testing.T) {
 	exists := map[string]bool{}

@@ -107,8 +107,9 @@ func addresses(top *testkit.Topology) []string {
 	return all
 }
 
-// load writes keys through client libraries and remembers what was acknowledged. Key i belongs to worker i mod workers, so
-// that the versions of a key are written in order.
+// load writes keys through client libraries and remembers what was acknowledged. A key belongs to one worker, so that its
+// versions are written in order, and a worker to one third of the slots, so that a dead primary holds up no worker of
+// another.
 type load struct {
 	stores []store
 	keys   []loadKey
@@ -137,7 +138,8 @@ type failure struct {
 }
 
 const (
-	workersPerStore = 4
+	shards          = 3
+	workersPerShard = 4      // half of them with each store
 	failuresKept    = 10_000 // more than enough to see what happened
 	pauseAfterError = 20 * time.Millisecond
 	commandWithin   = 30 * time.Second // a client library gives up long before
@@ -175,21 +177,26 @@ func (l *load) end() {
 
 func (l *load) run(passes int) {
 	l.stop = make(chan struct{})
-	workers := len(l.stores) * workersPerStore
-	for w := range workers {
-		l.wait.Go(func() { l.work(l.stores[w%len(l.stores)], w, workers, passes) })
+	var jobs [shards * workersPerShard][]*loadKey
+	for i := range l.keys {
+		shard := int(l.keys[i].slot) * shards / slot.Count
+		worker := shard*workersPerShard + i%workersPerShard
+		jobs[worker] = append(jobs[worker], &l.keys[i])
+	}
+	for w, keys := range jobs {
+		l.wait.Go(func() { l.work(l.stores[w%len(l.stores)], keys, passes) })
 	}
 }
 
-func (l *load) work(s store, first, step, passes int) {
+func (l *load) work(s store, keys []*loadKey, passes int) {
 	for range passes {
-		for i := first; i < len(l.keys); i += step {
+		for _, k := range keys {
 			select {
 			case <-l.stop:
 				return
 			default:
 			}
-			l.write(s, &l.keys[i])
+			l.write(s, k)
 		}
 	}
 }
@@ -238,8 +245,9 @@ func (l *load) mustFailOnlyIn(t testing.TB, first, last int) {
 
 // lostWrite is an acknowledged write that is not there any more.
 type lostWrite struct {
-	key  loadKey
-	have string
+	key   loadKey
+	index int
+	have  string
 }
 
 // verify reads all keys. A key may have any version from the one that was acknowledged last to the one that was tried last.
@@ -247,7 +255,7 @@ func (l *load) verify(t testing.TB) (lost []lostWrite) {
 	t.Helper()
 	var mu sync.Mutex
 	var wait sync.WaitGroup
-	workers := len(l.stores) * workersPerStore
+	const workers = shards * workersPerShard
 	for w := range workers {
 		wait.Go(func() {
 			for i := w; i < len(l.keys); i += workers {
@@ -262,7 +270,7 @@ func (l *load) verify(t testing.TB) (lost []lostWrite) {
 					t.Errorf("%s is %q, only %d versions were written", k.name, have, k.tried)
 				case version < k.confirmed:
 					mu.Lock()
-					lost = append(lost, lostWrite{k, have})
+					lost = append(lost, lostWrite{k, i, have})
 					mu.Unlock()
 				}
 			}

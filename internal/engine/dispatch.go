@@ -59,6 +59,10 @@ func (c *Ctx) dropReply(mark outMark) {
 func (c *Ctx) admit() *Command {
 	cmd, container := c.e.lookup(c.Args)
 	if cmd == nil || cmd.run == nil {
+		if c.spokenByBrowser() {
+			c.S.closeAfterReply()
+			return nil
+		}
 		c.unknown(cmd, container)
 		return nil
 	}
@@ -218,6 +222,13 @@ func (c *Ctx) findKeys(cmd *Command) (set uint64, ok bool) {
 		set |= shardBit(k.Slot)
 	}
 	return set, true
+}
+
+// spokenByBrowser says whether the command is a line of an HTTP request. A web page can make its reader's browser send one
+// here, with commands in its body, so the connection ends before they are read.
+func (c *Ctx) spokenByBrowser() bool {
+	word := c.Args[0]
+	return len(word) == 4 && strings.EqualFold(string(word), "post") || len(word) == 5 && strings.EqualFold(string(word), "host:")
 }
 
 // unknown replies that a command or sub-command does not exist.

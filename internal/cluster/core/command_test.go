@@ -146,7 +146,7 @@ func TestCommandsOfReplica(t *testing.T) {
 		t.Errorf("effects of REPLICATE: %s", order(s.effects))
 	}
 	s.talk([]exchange{{"RESET", "+OK"}})
-	if got := order(s.effects); !strings.HasPrefix(got, "Persist Lead Flush Routes") {
+	if got := order(s.effects); !strings.HasPrefix(got, "Persist Lead Routes Flush") {
 		t.Errorf("effects of RESET: %s", got)
 	}
 }

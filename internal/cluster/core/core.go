@@ -8,13 +8,14 @@
 // One goroutine owns a Core and calls Step for each event; a Tick comes every TickPeriod. Times never come from a clock
 // that jumps. The effects of one Step, and what they point to, are valid until the next Step.
 //
-// Effects are carried out in the order of the list. The order inside a Step is always: Log, Persist, what concerns this
-// node's data (Lead, Follow, Flush, Purge), Routes, Resume and Pause, Close and Connect, Send, Deliver and Reply. So a
-// command's reply never comes before the slots it moved have been flipped, a former primary has become a replica before
-// its paused clients run on, and a vote, a claim of slots or a new epoch is on disk before the packet that tells of it
-// leaves. A Persist with Hold is the only effect that later ones wait for: until it is done nothing behind it, in this
-// list or in a later one, may be carried out. A driver that does not want to stand still meanwhile goes on calling Step
-// and queues the effects (it then has to copy or encode what they point to).
+// Effects are carried out in the order of the list. The order inside a Step is always: Log, Persist, Lead, Routes, Follow,
+// Flush, Purge, Resume and Pause, Close and Connect, Send, Deliver and Reply. So a command's reply never comes before the
+// slots it moved have been flipped; a node is a primary before it serves slots, and serves none before it becomes a
+// replica or drops their keys; a former primary's paused clients run on when it is one no more; and a vote, a claim of
+// slots or a new epoch is on disk before the packet that tells of it leaves. A Persist with Hold is the only effect that
+// later ones wait for: until it is done nothing behind it, in this list or in a later one, may be carried out. A driver
+// that does not want to stand still meanwhile goes on calling Step and queues the effects (it then has to copy or encode
+// what they point to).
 //
 // This file holds the state and the frame of a step. The rest is by idea: packet.go takes packets apart, then heartbeat,
 // handshake, gossip, extension, address, failure, slots, epoch, election, vote, manual, migrate, state, role, forget,

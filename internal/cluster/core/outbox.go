@@ -10,7 +10,7 @@ import (
 // outbox holds the effects of the running step by the place they will have.
 type outbox struct {
 	logs    []Effect
-	local   []Effect // Flush and Purge
+	local   []Effect // Flush
 	pauses  []Effect // Resume and Pause
 	links   []Effect // Close and Connect
 	sends   []Effect // Send
@@ -133,18 +133,24 @@ func (c *Core) collect() []Effect {
 	o := &c.out
 	o.effects = append(o.effects, o.logs...)
 	o.effects = o.appendPersist(o.effects)
-	o.effects = c.appendRole(o.effects)
-	o.effects = append(o.effects, o.local...)
-	if !o.purge.IsEmpty() {
-		purge := o.purge
-		o.effects = append(o.effects, Purge{Slots: &purge})
-		o.purge.Clear()
+	role := c.newRole()
+	if lead, ok := role.(Lead); ok {
+		o.effects = append(o.effects, lead)
 	}
 	if o.routes {
 		o.routes = false
 		o.told = o.changed
 		o.changed.Clear()
 		o.effects = append(o.effects, Routes{Changed: &o.told})
+	}
+	if follow, ok := role.(Follow); ok {
+		o.effects = append(o.effects, follow)
+	}
+	o.effects = append(o.effects, o.local...)
+	if !o.purge.IsEmpty() {
+		purge := o.purge
+		o.effects = append(o.effects, Purge{Slots: &purge})
+		o.purge.Clear()
 	}
 	o.effects = append(o.effects, o.pauses...)
 	o.effects = append(o.effects, o.links...)

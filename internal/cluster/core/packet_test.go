@@ -202,7 +202,7 @@ func TestClaims(t *testing.T) {
 	if s.core.Owner(5) != id('3') || s.core.Owner(6005) != id('3') || purge.Slots == nil || !purge.Slots.Equal(&want) {
 		t.Fatalf("effects: %s", order(s.effects))
 	}
-	if got := order(s.effects); !strings.HasPrefix(got, "Persist Purge Routes") {
+	if got := order(s.effects); !strings.HasPrefix(got, "Persist Routes Purge") {
 		t.Errorf("effects: %s", got)
 	}
 	old := s.heartbeat('2', wire.TypePing)

@@ -103,15 +103,15 @@ func (c *Core) lead() {
 	c.resetManual()
 }
 
-// appendRole tells the driver what role to play if that is not what it was told last.
-func (c *Core) appendRole(list []Effect) []Effect {
+// newRole is the Lead or Follow that tells the driver what role to play, nil if it knows.
+func (c *Core) newRole() Effect {
 	p := c.me.primary
 	switch {
 	case c.me.isPrimary():
 		if c.told.replica {
 			c.told = told{}
 			epoch := c.me.configEpoch
-			list = append(list, Lead{Epoch: epoch, Elected: c.electedIn == epoch && epoch != 0})
+			return Lead{Epoch: epoch, Elected: c.electedIn == epoch && epoch != 0}
 		}
 	case p == nil || !p.hasAddress():
 		c.told.replica = true // there is nobody to follow yet
@@ -119,10 +119,10 @@ func (c *Core) appendRole(list []Effect) []Effect {
 		now := told{replica: true, primary: p.id, host: p.ip, port: c.replicationPort(p)}
 		if now != c.told {
 			c.told = now
-			list = append(list, Follow{Primary: now.primary, Host: now.host, Port: now.port})
+			return Follow{Primary: now.primary, Host: now.host, Port: now.port}
 		}
 	}
-	return list
+	return nil
 }
 
 func (c *Core) replicationPort(n *node) uint16 {

@@ -107,7 +107,11 @@ func (g *gambler) mishap() {
 	case 15:
 		g.add("disk node=%s sync=%dms", g.some(), 1+g.rng.IntN(1500))
 	case 16, 17:
-		g.add("try node=%d FAILOVER%s", g.any(), [...]string{"", "", " FORCE", " TAKEOVER"}[g.rng.IntN(4)])
+		how := [...]string{"", " FORCE"}[g.rng.IntN(2)]
+		if g.rng.IntN(10) == 0 {
+			how = " TAKEOVER"
+		}
+		g.add("try node=%d FAILOVER%s", g.any(), how)
 	case 18:
 		slot, count := g.rng.IntN(16000), 1+g.rng.IntN(5)
 		for s := slot; s < slot+count; s++ {

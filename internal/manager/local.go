@@ -172,14 +172,31 @@ func (l *Local) connect(ctx context.Context) (conns []*Conn, err error) {
 func (l *Local) form(ctx context.Context, conns []*Conn, plan Plan) error {
 	ctx, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
-	nodes, err := Nodes(conns[0])
-	if err != nil {
+	fresh, err := freshOf(conns)
+	switch {
+	case err != nil:
 		return err
+	case len(fresh) == len(conns):
+		return Create(ctx, conns, plan)
+	case len(fresh) > 0:
+		return fmt.Errorf("%s belong to no cluster, the others do; remove the folder %s to begin anew, or start as many nodes as before",
+			strings.Join(fresh, " "), l.opts.Dir)
 	}
-	if len(nodes) > 1 || len(nodes) == 1 && len(nodes[0].Slots) > 0 {
-		return await(ctx, func() (bool, error) { return allHealthy(conns) })
+	return await(ctx, func() (bool, error) { return allHealthy(conns) })
+}
+
+// freshOf returns the addresses of the nodes that know no other node and own no slot.
+func freshOf(conns []*Conn) (fresh []string, err error) {
+	for _, c := range conns {
+		nodes, err := Nodes(c)
+		if err != nil {
+			return nil, err
+		}
+		if len(nodes) == 1 && len(nodes[0].Slots) == 0 {
+			fresh = append(fresh, c.Addr)
+		}
 	}
-	return Create(ctx, conns, plan)
+	return fresh, nil
 }
 
 // Table describes the nodes as a table.

@@ -26,6 +26,9 @@ func envNumber(t *testing.T, name string, without int) int {
 // Clusters of random shape survive random mishaps.
 func TestSwarm(t *testing.T) {
 	first, count := envNumber(t, "COVEY_SEED", 1), envNumber(t, "COVEY_SEEDS", swarmSeeds)
+	if underRace {
+		count = min(count, swarmSeeds/10)
+	}
 	const groups = 8
 	for g := range groups {
 		t.Run("", func(t *testing.T) {

@@ -70,16 +70,16 @@ func TestParseRefuses(t *testing.T) {
 }
 
 func TestExpected(t *testing.T) {
-	reasons, err := parseExpected("f", "# no\n\nneeds lists: a b\nold: text: c\n")
-	if err != nil || len(reasons) != 3 || reasons["b"] != "needs lists" || reasons["c"] != "old: text" {
-		t.Errorf("%v %v", reasons, err)
+	failures, err := parseExpected("f", "# no\n\nneeds lists: a b\nold: text: c?\n")
+	if err != nil || len(failures) != 3 || failures["b"] != (Failure{Reason: "needs lists"}) || failures["c"] != (Failure{"old: text", true}) {
+		t.Errorf("%v %v", failures, err)
 	}
 	for _, text := range []string{"a b", "x: a\ny: a"} {
 		if _, err := parseExpected("f", text); err == nil {
 			t.Errorf("%q was accepted", text)
 		}
 	}
-	if reasons, err := ReadExpected("nosuch"); len(reasons) != 0 || err != nil {
-		t.Errorf("%v %v", reasons, err)
+	if failures, err := ReadExpected("nosuch"); len(failures) != 0 || err != nil {
+		t.Errorf("%v %v", failures, err)
 	}
 }

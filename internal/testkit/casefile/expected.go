@@ -14,9 +14,15 @@ func IsList(path string) bool {
 	return name == "pending.txt" || strings.HasSuffix(name, "-differs.txt")
 }
 
-// ReadExpected reads a list of cases that are known to fail: lines of a reason, a colon and case ids. A file that does not
-// exist is an empty list. The result gives the reason by case id.
-func ReadExpected(path string) (map[string]string, error) {
+// Failure says why a case is known to fail.
+type Failure struct {
+	Reason    string
+	Sometimes bool // it passes as well, by luck
+}
+
+// ReadExpected reads a list of cases that are known to fail: lines of a reason, a colon and case ids; "?" behind an id
+// marks one that passes sometimes. A file that does not exist is an empty list. The result is by case id.
+func ReadExpected(path string) (map[string]Failure, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -27,8 +33,8 @@ func ReadExpected(path string) (map[string]string, error) {
 	return parseExpected(path, string(text))
 }
 
-func parseExpected(path, text string) (map[string]string, error) {
-	reasons := map[string]string{}
+func parseExpected(path, text string) (map[string]Failure, error) {
+	failures := map[string]Failure{}
 	for i, line := range strings.Split(text, "\n") {
 		if line == "" || line[0] == '#' {
 			continue
@@ -38,11 +44,12 @@ func parseExpected(path, text string) (map[string]string, error) {
 			return nil, fmt.Errorf("%s:%d: no reason with a colon", path, i+1)
 		}
 		for id := range strings.FieldsSeq(line[at+2:]) {
-			if old, ok := reasons[id]; ok {
-				return nil, fmt.Errorf("%s:%d: %s is listed already (%s)", path, i+1, id, old)
+			id, sometimes := strings.CutSuffix(id, "?")
+			if old, ok := failures[id]; ok {
+				return nil, fmt.Errorf("%s:%d: %s is listed already (%s)", path, i+1, id, old.Reason)
 			}
-			reasons[id] = line[:at]
+			failures[id] = Failure{Reason: line[:at], Sometimes: sometimes}
 		}
 	}
-	return reasons, nil
+	return failures, nil
 }

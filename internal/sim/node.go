@@ -225,7 +225,8 @@ func (n *node) prepare(e core.Effect) func() {
 		return func() { n.data.purge(&slots) }
 	case core.Routes:
 		serving := n.core.Serving()
-		return func() { n.w.safety.serve(n, serving) }
+		n.w.safety.serve(n, intersect(n.serving, serving)) // what takes away does not wait
+		return func() { n.w.safety.serve(n, intersect(serving, n.core.Serving())) }
 	case core.Pause:
 		return func() { n.pauseWrites(e) }
 	case core.Resume:
@@ -240,6 +241,13 @@ func (n *node) prepare(e core.Effect) func() {
 		return func() { n.answer(e) }
 	}
 	return func() {}
+}
+
+func intersect(a, b slot.Set) slot.Set {
+	for w := range a {
+		a[w] &= b[w]
+	}
+	return a
 }
 
 // persist writes nodes.conf, and lets what waits behind it go on when it is done.

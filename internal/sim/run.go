@@ -114,13 +114,14 @@ func (w *world) doProcess(c *command) error {
 		case "kill", "power":
 			n.stop(c.verb == "power")
 		case "start":
+			if n.alive {
+				continue
+			}
 			if c.args["address"] == "new" {
 				n.moved++
 				n.setHost(n.moved)
 			}
-			if !n.alive {
-				n.start()
-			}
+			n.start()
 		case "freeze":
 			if n.alive {
 				n.freeze()

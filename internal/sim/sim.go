@@ -102,7 +102,7 @@ func runOne(o Options, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "FAILED seed=%d: %v\nreplay: %s\n", seed, err, o.replay(seed))
 	if o.isSwarm() {
-		fmt.Fprintf(out, "shortest script that fails:\n%s", reduce(s, size, seed))
+		fmt.Fprintf(out, "shortest script that fails:\n%s", reduce(s, size, seed, err))
 	}
 	return err
 }

@@ -190,14 +190,14 @@ func (g *gambler) peace() {
 // reduceRuns bounds how often a failing script is run to find a shorter one.
 const reduceRuns = 150
 
-// reduce takes mishaps out of a failing script as long as it goes on failing, and gives what is left. What makes peace in
-// the end stays.
-func reduce(s *script, size shape, seed uint64) string {
+// reduce takes mishaps out of a script as long as it goes on failing as it failed before, and gives what is left. What
+// makes peace in the end stays.
+func reduce(s *script, size shape, seed uint64, failure error) string {
 	runs := 0
 	fails := func(commands []command) bool {
 		runs++
 		_, err := execute(&script{commands: commands}, size, seed, nil, 0)
-		return err != nil && !strings.Contains(err.Error(), "line ")
+		return err != nil && kindOf(err) == kindOf(failure)
 	}
 	commands := s.commands
 	peace := len(commands) - 1
@@ -222,3 +222,13 @@ func reduce(s *script, size shape, seed uint64) string {
 	}
 	return b.String()
 }
+
+// kindOf gives what failures of one kind have in common: the text without time, numbers and names.
+func kindOf(err error) string {
+	_, text, _ := strings.Cut(err.Error(), ": ")
+	words := strings.FieldsFunc(text, func(c rune) bool { return c < 'a' || c > 'z' })
+	return strings.Join(words[:min(len(words), kindWords)], " ")
+}
+
+// kindWords is how many words tell kinds of failures apart.
+const kindWords = 6

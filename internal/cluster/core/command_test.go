@@ -229,3 +229,31 @@ func TestConfRoundTrip(t *testing.T) {
 		}
 	}
 }
+
+// What a later view takes away is taken away, what it adds is not added.
+func TestViewLimit(t *testing.T) {
+	s := start(t, three('1'))
+	s.run(3000, '2', '3')
+	before := s.core.View()
+	s.cluster("SETSLOT 3 NODE " + id('2').String())
+	s.cluster("DELSLOTS 4")
+	s.cluster("SETSLOT 6000 NODE " + id('1').String())
+	s.cluster("FORGET " + id('3').String())
+	after := s.core.View()
+	limited := before.Limit(after)
+	for at, want := range map[slot.ID]wire.NodeID{2: id('1'), 3: id('2'), 4: {}, 6000: id('2'), 11000: id('3')} {
+		var got wire.NodeID
+		if n := limited.OwnerOf(at); n != nil {
+			got = n.ID
+		}
+		if got != want {
+			t.Errorf("slot %d belongs to %q, want %q", at, got, want)
+		}
+	}
+	if limited.State != after.State || after.State != wire.StateFail {
+		t.Errorf("state %s, later %s", limited.State, after.State)
+	}
+	if again := before.Limit(before); again.Owner != before.Owner || again.State != before.State {
+		t.Error("a view limits itself")
+	}
+}

@@ -15,7 +15,7 @@
 // slots or a new epoch is on disk before the packet that tells of it leaves. A Persist with Hold is the only effect that
 // later ones wait for: until it is done nothing behind it, in this list or in a later one, may be carried out. A driver
 // that does not want to stand still meanwhile goes on calling Step and queues the effects (it then has to copy or encode
-// what they point to).
+// what they point to). But what takes slots away must not wait in a queue: see View.Limit.
 //
 // This file holds the state and the frame of a step. The rest is by idea: packet.go takes packets apart, then heartbeat,
 // handshake, gossip, extension, address, failure, slots, epoch, election, vote, manual, migrate, state, role, forget,

@@ -94,6 +94,41 @@ func places(moves map[slot.ID]*node) map[slot.ID]int {
 	return at
 }
 
+// Limit gives v without what a later view of the same node takes away: slots that went to others, and a state that is no
+// longer ok. A driver whose effects wait behind a Persist uses it to take away at once and to give only what is still
+// true: when Routes comes it installs what is installed limited by the new view, and when its turn has come the view of
+// that Routes limited by the newest.
+func (v *View) Limit(later *View) *View {
+	limited := *v
+	if later.State != wire.StateOK {
+		limited.State = later.State
+	}
+	var at map[wire.NodeID]int
+	mine := uint16(v.Myself + 1)
+	for s, owner := range &v.Owner {
+		if owner != mine || later.Owner[s] == uint16(later.Myself+1) {
+			continue
+		}
+		if at == nil {
+			at = v.index()
+		}
+		limited.Owner[s] = 0
+		if n := later.OwnerOf(slot.ID(s)); n != nil {
+			limited.Owner[s] = uint16(at[n.ID])
+		}
+	}
+	return &limited
+}
+
+// index gives the place plus one of each node in Nodes.
+func (v *View) index() map[wire.NodeID]int {
+	at := make(map[wire.NodeID]int, len(v.Nodes))
+	for i := range v.Nodes {
+		at[v.Nodes[i].ID] = i + 1
+	}
+	return at
+}
+
 // Me is the node whose view it is.
 func (v *View) Me() *NodeView { return &v.Nodes[v.Myself] }
 

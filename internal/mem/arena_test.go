@@ -48,11 +48,8 @@ func TestArenaModel(t *testing.T) {
 		var live []block
 		pick := func() int { return rapid.IntRange(0, len(live)-1).Draw(t, "which") }
 		alloc := func(size *rapid.Generator[int]) {
-			b := block{
-				purpose: Purpose(rapid.IntRange(0, Purposes-1).Draw(t, "purpose")),
-				size:    size.Draw(t, "size"),
-				seed:    rapid.Byte().Draw(t, "seed"),
-			}
+			purpose := Purpose(rapid.IntRange(0, Purposes-1).Draw(t, "purpose"))
+			b := block{purpose: purpose, size: size.Draw(t, "size"), seed: rapid.Byte().Draw(t, "seed")}
 			b.ref = a.Alloc(b.purpose, b.size)
 			b.fill(a)
 			live = append(live, b)

@@ -138,9 +138,12 @@ func (c *Core) yield(sibling *node) {
 	}
 }
 
-// askForVotes opens an election in a new epoch, which is durable before anybody hears of it.
+// askForVotes opens an election in a new epoch, which is durable before anybody hears of it. A candidate counts as having
+// voted in its own epoch: its primary, whose seat it takes if it wins, may have voted for somebody else in it, and a shard
+// must not vote twice.
 func (c *Core) askForVotes() {
 	c.currentEpoch++
+	c.lastVote = c.currentEpoch
 	c.election.sent = true
 	c.election.epoch = c.currentEpoch
 	c.election.votes = 0

@@ -146,6 +146,13 @@ func TestElection(t *testing.T) {
 	if p, _ := find[core.Persist](s.effects); !p.Hold || !p.Sync {
 		t.Error("the claim is not durable before it is told")
 	}
+	s.fail('2', '3')
+	if s.receive(s.links[id('5')], s.request('5', 4)); hasVote(s.effects) {
+		t.Error("the winner of an epoch votes in it for another")
+	}
+	if s.receive(s.links[id('5')], s.request('5', 5)); !hasVote(s.effects) {
+		t.Error("the winner does not vote in the next epoch")
+	}
 }
 
 // A replica whose data is not this shard's does not stand, nor one whose data is too old, nor one that must not.

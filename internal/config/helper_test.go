@@ -11,7 +11,7 @@ import (
 	"github.com/covey-db/covey/internal/config"
 )
 
-const workDir = "/work"
+const workDir = "/base"
 
 // files is a disk for includes.
 type files map[string]string
@@ -51,7 +51,7 @@ func (f files) input(args ...string) config.Input {
 // load reads one file.
 func load(t *testing.T, text string) *config.Store {
 	t.Helper()
-	return loadFiles(t, files{"/work/test.conf": text}, "test.conf")
+	return loadFiles(t, files{"/base/test.conf": text}, "test.conf")
 }
 
 func loadFiles(t *testing.T, f files, args ...string) *config.Store {
@@ -66,7 +66,7 @@ func loadFiles(t *testing.T, f files, args ...string) *config.Store {
 // loadError reads one file that must be refused.
 func loadError(t *testing.T, text string) *config.Error {
 	t.Helper()
-	_, err := config.Load(files{"/work/test.conf": text}.input("test.conf"))
+	_, err := config.Load(files{"/base/test.conf": text}.input("test.conf"))
 	var e *config.Error
 	if !errors.As(err, &e) {
 		t.Fatalf("%q: %v is no config.Error", text, err)

@@ -57,7 +57,7 @@ func TestValues(t *testing.T) {
 		{"latency-tracking-info-percentiles \"\"", "latency-tracking-info-percentiles", ""},
 		{"client-output-buffer-limit replica 1gb 64mb 5", "client-output-buffer-limit", "normal 0 0 0 slave 1073741824 67108864 5 pubsub 33554432 8388608 60"},
 		{"client-output-buffer-limit \"normal 1 2 3 slave 4 5 6\"", "client-output-buffer-limit", "normal 1 2 3 slave 4 5 6 pubsub 33554432 8388608 60"},
-		{"dir sub/../x", "dir", "/work/x"},
+		{"dir sub/../x", "dir", "/base/x"},
 		{"dir /data/\ndir more", "dir", "/data/more"},
 		{`requirepass "a \"b\"\x41\n"`, "requirepass", "a \"b\"A\n"},
 		{`requirepass 'it\'s \n'`, "requirepass", `it's \n`},
@@ -140,7 +140,7 @@ func TestBadLines(t *testing.T) {
 	} {
 		e := loadError(t, "# first\n "+text+" \nport 1\n")
 		trimmed := strings.TrimSpace(text)
-		if e.Reason != want || e.Line != 2 || e.Text != trimmed || e.File != "/work/test.conf" {
+		if e.Reason != want || e.Line != 2 || e.Text != trimmed || e.File != "/base/test.conf" {
 			t.Errorf("%q: %+v, want reason %q", text, e, want)
 		}
 		fatal := "\n*** FATAL CONFIG FILE ERROR (Redis 7.2.4) ***\nReading the configuration file, at line 2\n>>> '" + trimmed + "'\n" + want + "\n"
@@ -183,15 +183,15 @@ func TestClusterHasOneDatabase(t *testing.T) {
 }
 
 func TestUsersAndRenamesAreCollected(t *testing.T) {
-	l, err := config.Load(files{"/work/a.conf": "user default off\nrename-command FLUSHALL \"\"\n user bob on \">a b\" ~*\n"}.input("a.conf"))
+	l, err := config.Load(files{"/base/a.conf": "user default off\nrename-command FLUSHALL \"\"\n user bob on \">a b\" ~*\n"}.input("a.conf"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := fmt.Sprintf("%+v %+v", l.Users, l.Renames)
 	want := fmt.Sprintf("%+v %+v", []config.Line{
-		{File: "/work/a.conf", Number: 1, Text: "user default off", Args: []string{"default", "off"}},
-		{File: "/work/a.conf", Number: 3, Text: `user bob on ">a b" ~*`, Args: []string{"bob", "on", ">a b", "~*"}},
-	}, []config.Line{{File: "/work/a.conf", Number: 2, Text: `rename-command FLUSHALL ""`, Args: []string{"FLUSHALL", ""}}})
+		{File: "/base/a.conf", Number: 1, Text: "user default off", Args: []string{"default", "off"}},
+		{File: "/base/a.conf", Number: 3, Text: `user bob on ">a b" ~*`, Args: []string{"bob", "on", ">a b", "~*"}},
+	}, []config.Line{{File: "/base/a.conf", Number: 2, Text: `rename-command FLUSHALL ""`, Args: []string{"FLUSHALL", ""}}})
 	if got != want {
 		t.Fatalf("got  %s\nwant %s", got, want)
 	}
@@ -203,12 +203,12 @@ func TestUsersAndRenamesAreCollected(t *testing.T) {
 
 func TestIncludes(t *testing.T) {
 	s := loadFiles(t, files{
-		"/work/test.conf":      "port 1\ninclude sub/a.conf\ntimeout 9\ninclude \"conf.d/*.conf\"\ninclude none/*.conf\ndir /data\ninclude late.conf",
-		"/work/sub/a.conf":     "port 2\ntimeout 8\ninclude /etc/b.conf",
+		"/base/test.conf":      "port 1\ninclude sub/a.conf\ntimeout 9\ninclude \"conf.d/*.conf\"\ninclude none/*.conf\ndir /data\ninclude late.conf",
+		"/base/sub/a.conf":     "port 2\ntimeout 8\ninclude /etc/b.conf",
 		"/etc/b.conf":          "hz 50",
-		"/work/conf.d/1.conf":  "databases 3",
-		"/work/conf.d/2.conf":  "databases 4",
-		"/work/conf.d/x.other": "nosuch",
+		"/base/conf.d/1.conf":  "databases 3",
+		"/base/conf.d/2.conf":  "databases 4",
+		"/base/conf.d/x.other": "nosuch",
 		"/data/late.conf":      "tcp-backlog 77",
 	}, "test.conf")
 	for name, want := range map[string]string{"port": "2", "timeout": "9", "hz": "50", "databases": "4", "tcp-backlog": "77"} {
@@ -221,18 +221,18 @@ func TestBadIncludes(t *testing.T) {
 	if !strings.Contains(e.Reason, "deeper than 16") {
 		t.Errorf("%+v", e)
 	}
-	_, err := config.Load(files{"/work/test.conf": "include x.conf"}.input("test.conf"))
+	_, err := config.Load(files{"/base/test.conf": "include x.conf"}.input("test.conf"))
 	if err == nil || err.Error() != "Fatal error, can't open config file 'x.conf': No such file or directory" || !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
-	_, err = config.Load(files{"/work/test.conf": "include x.conf\n", "/work/x.conf": "\n\nnosuch 1"}.input("test.conf"))
+	_, err = config.Load(files{"/base/test.conf": "include x.conf\n", "/base/x.conf": "\n\nnosuch 1"}.input("test.conf"))
 	var at *config.Error
-	if !errors.As(err, &at) || at.File != "/work/x.conf" || at.Line != 3 {
+	if !errors.As(err, &at) || at.File != "/base/x.conf" || at.Line != 3 {
 		t.Error(err)
 	}
-	many := files{"/work/test.conf": strings.Repeat("include w*.conf\n", 200)}
+	many := files{"/base/test.conf": strings.Repeat("include w*.conf\n", 200)}
 	for i := range 100 {
-		many[fmt.Sprintf("/work/w%d.conf", i)] = "port 1"
+		many[fmt.Sprintf("/base/w%d.conf", i)] = "port 1"
 	}
 	if _, err = config.Load(many.input("test.conf")); err == nil {
 		t.Error("20000 files were included")
@@ -242,7 +242,7 @@ func TestBadIncludes(t *testing.T) {
 func TestDirectoryMustBeOneToEnter(t *testing.T) {
 	in := files{"stdin": "dir nowhere"}.input("-")
 	in.EnterDir = func(path string) error {
-		if path != "/work/nowhere" {
+		if path != "/base/nowhere" {
 			t.Errorf("enters %s", path)
 		}
 		return &fs.PathError{Op: "chdir", Path: path, Err: fs.ErrNotExist}
@@ -288,7 +288,7 @@ func TestArguments(t *testing.T) {
 }
 
 func TestArgumentsWinOverStdinAndFile(t *testing.T) {
-	s := loadFiles(t, files{"/work/a.conf": "port 1\nhz 11\ntimeout 1", "stdin": "hz 12\ntimeout 2"}, "a.conf", "--timeout", "3", "-")
+	s := loadFiles(t, files{"/base/a.conf": "port 1\nhz 11\ntimeout 1", "stdin": "hz 12\ntimeout 2"}, "a.conf", "--timeout", "3", "-")
 	wantValue(t, s, "port", "1")
 	wantValue(t, s, "hz", "12")
 	wantValue(t, s, "timeout", "3")
@@ -298,7 +298,7 @@ func TestArgumentsWinOverStdinAndFile(t *testing.T) {
 }
 
 func TestBadArgumentIsCountedAsRedisCounts(t *testing.T) {
-	_, err := config.Load(files{"/work/a.conf": "port 0\n"}.input("a.conf", "--nosuch", "1"))
+	_, err := config.Load(files{"/base/a.conf": "port 0\n"}.input("a.conf", "--nosuch", "1"))
 	var e *config.Error
 	if !errors.As(err, &e) || e.Line != 3 || e.Text != `nosuch "1"` || e.File != "" {
 		t.Fatalf("%+v", e)

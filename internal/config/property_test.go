@@ -74,9 +74,9 @@ func drawText(t *rapid.T, name string) string {
 
 // drawStore draws a file, includes and all, and changes at run time.
 func drawStore(t *rapid.T) (*config.Store, files) {
-	disk := files{"/work/test.conf": "", "/work/inc.conf": ""}
+	disk := files{"/base/test.conf": "", "/base/inc.conf": ""}
 	rows := config.Directives()
-	for _, name := range []string{"/work/inc.conf", "/work/test.conf"} {
+	for _, name := range []string{"/base/inc.conf", "/base/test.conf"} {
 		var lines []string
 		for range rapid.IntRange(0, 8).Draw(t, "lines") {
 			d := rapid.SampledFrom(rows).Draw(t, "directive")
@@ -84,9 +84,9 @@ func drawStore(t *rapid.T) (*config.Store, files) {
 				lines = append(lines, line)
 			}
 		}
-		if name == "/work/test.conf" && rapid.Bool().Draw(t, "include") {
+		if name == "/base/test.conf" && rapid.Bool().Draw(t, "include") {
 			at := rapid.IntRange(0, len(lines)).Draw(t, "at")
-			lines = append(lines[:at:at], append([]string{"include /work/inc.conf"}, lines[at:]...)...)
+			lines = append(lines[:at:at], append([]string{"include /base/inc.conf"}, lines[at:]...)...)
 		}
 		disk[name] = strings.Join(lines, "\n")
 	}
@@ -145,8 +145,8 @@ func quoted(s string) string {
 func TestRewriteProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, disk := drawStore(t)
-		once := s.Rewrite(disk["/work/test.conf"], nil)
-		disk["/work/test.conf"] = once
+		once := s.Rewrite(disk["/base/test.conf"], nil)
+		disk["/base/test.conf"] = once
 		l, err := config.Load(disk.input("test.conf"))
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, once)
@@ -210,14 +210,14 @@ func FuzzLoad(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		disk := files{"/work/test.conf": text}
+		disk := files{"/base/test.conf": text}
 		l, err := config.Load(disk.input("test.conf"))
 		if err != nil {
 			return
 		}
 		s := config.NewStore(l)
 		once := s.Rewrite(text, nil)
-		disk["/work/test.conf"] = once
+		disk["/base/test.conf"] = once
 		l, err = config.Load(disk.input("test.conf"))
 		if err != nil {
 			t.Fatalf("%v\n%s", err, once)

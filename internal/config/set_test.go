@@ -314,7 +314,7 @@ func TestRefused(t *testing.T) {
 		}
 		wantValue(t, s, c[0], d.Default)
 		set(t, s, c[0], d.Default)
-		_, err := config.Load(files{"/work/a.conf": c[0] + " " + c[1]}.input("a.conf"))
+		_, err := config.Load(files{"/base/a.conf": c[0] + " " + c[1]}.input("a.conf"))
 		if want := c[0] + " " + c[1] + ": " + d.Refused; err == nil || err.Error() != want {
 			t.Errorf("%v: %v", c, err)
 		}

@@ -23,7 +23,6 @@ type Ctx struct {
 	held     uint64 // shards locked by this command
 	inExec   bool   // the locks belong to EXEC, and so does the end of the effect block
 	logging  bool   // effects are wanted
-	silent   bool   // the handler forbade the propagation of the command itself
 	explicit bool   // the handler gave the effect itself
 	repeat   bool   // the handler was held by a pause: the command has to be given again
 	failed   bool   // the last reply is an error

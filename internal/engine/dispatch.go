@@ -12,7 +12,7 @@ import (
 // has to wait and must be given once more.
 func (c *Ctx) execute(start int64) (end int64, again bool) {
 	s := c.S
-	c.failed, c.silent, c.explicit, c.dirty = false, false, false, 0
+	c.failed, c.explicit, c.dirty = false, false, 0
 	c.keys = c.keys[:0]
 	c.asking, s.asking = s.asking, false
 	if s.replyMode == replySkipNext {

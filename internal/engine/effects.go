@@ -32,9 +32,6 @@ func (c *Ctx) Propagate(args ...[]byte) {
 	c.addEffect(args)
 }
 
-// PropagateNothing keeps the command itself out of the log although it changed something.
-func (c *Ctx) PropagateNothing() { c.silent = true }
-
 func (c *Ctx) addEffect(args [][]byte) {
 	if !c.logging {
 		return
@@ -85,7 +82,7 @@ func (c *Ctx) endCommand() {
 		if c.e.Role.IsReplica() && !c.S.primaryLink {
 			c.noteOwn()
 		}
-		if !c.explicit && !c.silent {
+		if !c.explicit {
 			c.addEffect(c.Args)
 		}
 	}

@@ -259,13 +259,6 @@ func (l *Log) rename(id string) {
 	l.mu.id = id
 }
 
-// ForgetID2 drops the second id, so that no replica of the old history is accepted any more.
-func (l *Log) ForgetID2() {
-	l.mu.Lock()
-	l.mu.id2, l.mu.id2Valid = noID, -1
-	l.mu.Unlock()
-}
-
 // NewID starts a history nobody can follow partially (DEBUG CHANGE-REPL-ID).
 func (l *Log) NewID(id string) {
 	l.mu.Lock()

@@ -237,7 +237,7 @@ func (c *Ctx) execAll(m *multi) {
 	for i := range m.queue {
 		q := &m.queue[i]
 		c.load(q)
-		c.failed, c.silent, c.explicit, c.dirty = false, false, false, 0
+		c.failed, c.explicit, c.dirty = false, false, 0
 		if q.cmd.keyed {
 			c.findKeys(q.cmd)
 		}
@@ -252,6 +252,6 @@ func (c *Ctx) execAll(m *multi) {
 		}
 	}
 	c.inExec = false
-	c.Args, c.Cmd, c.failed, c.dirty, c.silent = args, cmd, failed, 0, true
+	c.Args, c.Cmd, c.failed, c.dirty = args, cmd, failed, 0
 	c.commitEffects()
 }

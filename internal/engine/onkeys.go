@@ -6,7 +6,7 @@ package engine
 func (e *Engine) OnKeys(w *Worker, db int, names [][]byte, fn func(c *Ctx)) Offset {
 	c := w.background()
 	c.S.db, c.S.written = db, 0
-	c.failed, c.silent, c.explicit, c.dirty, c.logging = false, false, false, 0, false
+	c.failed, c.explicit, c.dirty, c.logging = false, false, 0, false
 	c.keys = c.keys[:0]
 	set := uint64(0)
 	for _, name := range names {

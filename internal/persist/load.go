@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/covey-db/covey/internal/slot"
 	"github.com/covey-db/covey/internal/snapshot"
 	"github.com/covey-db/covey/internal/vfs"
 )
@@ -33,15 +32,14 @@ func (s *Saver) Sweep() {
 // LoadOptions say how the data file is read at the start.
 type LoadOptions struct {
 	Context context.Context          // its end gives the load up
-	Owned   func(slot.ID) bool       // nil: every slot
 	Replica bool                     // keys that are due are kept
 	Expired func(db int, key []byte) // called for each key that was due and is left out; may be nil
 }
 
-// Load reads the data file into an empty keyspace; a file that does not exist is an empty data set. Keys of slots that are
-// not owned are left out. A replica keeps what is due: its primary decides.
+// Load reads the data file into an empty keyspace; a file that does not exist is an empty data set. A replica keeps
+// what is due: its primary decides.
 func (s *Saver) Load(o LoadOptions) (snapshot.Loaded, error) {
-	return s.load(snapshot.LoadOptions{Stop: o.Context.Done(), Owned: o.Owned, KeepExpired: o.Replica, OnExpired: o.Expired})
+	return s.load(snapshot.LoadOptions{Stop: o.Context.Done(), KeepExpired: o.Replica, OnExpired: o.Expired})
 }
 
 // LoadInto reads the data file into a keyspace that may hold keys; merge lets the file win over keys that are there.

@@ -23,7 +23,6 @@ import (
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/persist"
 	"github.com/covey-db/covey/internal/replication"
-	"github.com/covey-db/covey/internal/slot"
 	"github.com/covey-db/covey/internal/snapshot"
 	"github.com/covey-db/covey/internal/spec"
 	"github.com/covey-db/covey/internal/transport"
@@ -223,12 +222,11 @@ func (s *Server) banner() {
 // load reads the data file and continues the history that it tells of, so that replicas can go on where they stopped.
 func (s *Server) load(ctx context.Context) error {
 	follows := s.store.String("replicaof") != "" || s.engine.Role.IsReplica()
-	var owned func(slot.ID) bool
 	defer s.engine.SetLoading(false)
 	s.saver.Sweep()
 	s.repl.Sweep()
 	var gone []byte // removals of keys that were due
-	loaded, err := s.saver.Load(persist.LoadOptions{Context: ctx, Owned: owned, Replica: follows, Expired: func(db int, key []byte) {
+	loaded, err := s.saver.Load(persist.LoadOptions{Context: ctx, Replica: follows, Expired: func(db int, key []byte) {
 		gone = engine.AppendRemoval(gone, db, key)
 	}})
 	if err != nil {

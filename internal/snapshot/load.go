@@ -10,7 +10,6 @@ import (
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/rdb"
-	"github.com/covey-db/covey/internal/slot"
 )
 
 // LoadOptions say how a file is put into the keyspace.
@@ -20,14 +19,12 @@ type LoadOptions struct {
 	OnExpired   func(db int, key []byte) // called for each key that was due and is left out; may be nil
 	Merge       bool                     // a key that is there already is overwritten; otherwise it is damage
 	Stop        <-chan struct{}          // closed when the load is to be given up; may be nil
-	Owned       func(slot.ID) bool       // nil: every slot; in cluster mode keys of other slots are dropped
 }
 
 // Loaded is what a file told.
 type Loaded struct {
 	rdb.Summary
 	Expired  int64 // keys that were due and left out
-	Foreign  int64 // keys of slots this node does not own
 	ReplID   string
 	Offset   int64 // -1 when the file tells none
 	StreamDB int
@@ -114,13 +111,9 @@ func (l *loader) Int(v int64) error {
 	return l.put(func(p *keyspace.Part, k *keyspace.Key) { p.SetInt(l.db, k, v, l.meta.ExpireAt) })
 }
 
-// put stores one key unless it is due, foreign or a duplicate.
+// put stores one key unless it is due or a duplicate.
 func (l *loader) put(store func(p *keyspace.Part, k *keyspace.Key)) error {
 	key := l.e.Key(l.meta.Key)
-	if l.opts.Owned != nil && !l.opts.Owned(key.Slot) {
-		l.out.Foreign++
-		return nil
-	}
 	if at := l.meta.ExpireAt; at != 0 && !l.opts.KeepExpired && at <= int64(l.e.Clock.Now()) {
 		l.out.Expired++
 		if l.opts.OnExpired != nil {

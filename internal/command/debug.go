@@ -12,6 +12,7 @@ import (
 	"github.com/covey-db/covey/internal/glob"
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/num"
+	"github.com/covey-db/covey/internal/object"
 	"github.com/covey-db/covey/internal/resp"
 )
 
@@ -118,7 +119,7 @@ func cmdDebugSleep(c *engine.Ctx, freeze func(time.Duration)) {
 func cmdDebugObject(c *engine.Ctx) {
 	var text string
 	found := withKey(c, 2, func(rec keyspace.Rec) {
-		size := len(appendDumpValue(nil, rec, new(checksum.LZF))) - 1 // without the type
+		size := len(object.AppendValue(nil, rec, new(checksum.LZF)))
 		text = fmt.Sprintf("Value at:slot-%d refcount:1 encoding:%s serializedlength:%d lru:%d lru_seconds_idle:%d",
 			c.Engine().Key(rec.Key()).Slot, encodingName(rec.Encoding()), size, rec.Clock(), c.Engine().IdleSeconds(rec))
 	})

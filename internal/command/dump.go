@@ -6,9 +6,8 @@ import (
 
 	"github.com/covey-db/covey/internal/checksum"
 	"github.com/covey-db/covey/internal/engine"
-	"github.com/covey-db/covey/internal/invariant"
-	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/num"
+	"github.com/covey-db/covey/internal/object"
 	"github.com/covey-db/covey/internal/rdb"
 )
 
@@ -24,10 +23,9 @@ func dumpHandlers() map[string]engine.Handler {
 }
 
 const (
-	errDumpFooter = "ERR DUMP payload version or checksum are wrong"
-	errIdleRange  = "ERR Invalid IDLETIME value, must be >= 0"
-	errFreqRange  = "ERR Invalid FREQ value, must be >= 0 and <= 255"
-	errTTLRange   = "ERR Invalid TTL value, must be >= 0"
+	errIdleRange = "ERR Invalid IDLETIME value, must be >= 0"
+	errFreqRange = "ERR Invalid FREQ value, must be >= 0 and <= 255"
+	errTTLRange  = "ERR Invalid TTL value, must be >= 0"
 )
 
 var (
@@ -42,20 +40,10 @@ func cmdDump(c *engine.Ctx, compressors *sync.Pool) {
 		return
 	}
 	lzf := compressors.Get().(*checksum.LZF)
-	payload := rdb.AppendDumpFooter(appendDumpValue(c.W.Scratch(), rec, lzf), 0)
+	payload := rdb.AppendDumpFooter(object.AppendTyped(c.W.Scratch(), rec, lzf), 0)
 	compressors.Put(lzf)
 	c.Bulk(payload)
 	c.W.SetScratch(payload)
-}
-
-// appendDumpValue writes the type and the value of a record.
-func appendDumpValue(dst []byte, rec keyspace.Rec, lzf *checksum.LZF) []byte {
-	invariant.That(rec.Type() == keyspace.TypeString, "command: a type without a form in DUMP")
-	dst = rdb.AppendType(dst, rdb.TypeString)
-	if rec.Encoding() == keyspace.EncInt {
-		return rdb.AppendInt(dst, rec.Int())
-	}
-	return rdb.AppendString(dst, rec.Value(), lzf)
 }
 
 // restoreOptions are the words behind RESTORE key ttl payload.
@@ -115,13 +103,9 @@ func cmdRestore(c *engine.Ctx) {
 	if !ok {
 		return
 	}
-	var v restored
-	if err := rdb.DecodeDump(c.Args[3], &v); err != nil {
-		if errors.Is(err, rdb.ErrDumpFooter) {
-			c.Err(errDumpFooter)
-		} else {
-			c.Err(engine.ErrBadDump)
-		}
+	body, err := checkDump(c.Args[3])
+	if err != nil {
+		c.Err(err.Error())
 		return
 	}
 	if at != 0 && !o.absTTL {
@@ -137,17 +121,38 @@ func cmdRestore(c *engine.Ctx) {
 		c.OK()
 		return
 	}
-	putRestored(c, &v, at, o)
-	c.OK()
+	if putRestored(c, body, at, o) {
+		c.OK()
+	}
 }
 
-// putRestored sets key 0 and logs it with its time of expiry.
-func putRestored(c *engine.Ctx, v *restored, at int64, o restoreOptions) {
+// The replies to a payload that is wrong.
+var (
+	errDumpFooter = errors.New("ERR DUMP payload version or checksum are wrong")
+	errBadDump    = errors.New(engine.ErrBadDump)
+)
+
+// checkDump checks a payload from end to end, and returns the type and value in it.
+func checkDump(payload []byte) ([]byte, error) {
+	body, err := rdb.VerifyDump(payload)
+	if err != nil {
+		return nil, errDumpFooter
+	}
+	if err := rdb.DecodeValue(body, rdb.Nop{}); err != nil {
+		return nil, errBadDump
+	}
+	return body, nil
+}
+
+// putRestored sets key 0 and logs it with its time of expiry. false: the error has been replied, and the key is as it was.
+func putRestored(c *engine.Ctx, body []byte, at int64, o restoreOptions) bool {
 	part, key := c.Part(0), c.Key(0)
-	if v.isInt {
-		part.SetInt(c.DB(), key, v.number, at)
-	} else {
-		part.SetString(c.DB(), key, v.text, at)
+	var b object.Builder
+	b.Begin(c.Place(0), at, &c.Engine().Settings.Encoding)
+	if err := rdb.DecodeValue(body, &b); err != nil {
+		b.Abort()
+		c.Err(engine.ErrBadDump)
+		return false
 	}
 	clock, given := c.Engine().Evictor.Stamp(o.idle, o.freq, c.Now)
 	if !given {
@@ -158,40 +163,10 @@ func putRestored(c *engine.Ctx, v *restored, at int64, o restoreOptions) {
 	}
 	c.Changed(0)
 	if at == 0 || o.absTTL {
-		return // the command itself says it all
+		return true // the command itself says it all
 	}
 	var digits [20]byte
 	effect := append([][]byte{wordRestore, key.Bytes, num.AppendInt(digits[:0], at)}, c.Args[3:]...)
 	c.Propagate(append(effect, wordAbsTTL)...)
+	return true
 }
-
-// restored collects the value of a payload.
-type restored struct {
-	rdb.Nop
-	text   []byte
-	number int64
-	isInt  bool
-}
-
-// errOtherType refuses values that have no commands yet.
-var errOtherType = errors.New("only strings can be restored")
-
-// String implements rdb.ValueBuilder.
-func (v *restored) String(text []byte) error {
-	v.text = append([]byte(nil), text...)
-	return nil
-}
-
-// Int implements rdb.ValueBuilder.
-func (v *restored) Int(n int64) error {
-	v.number, v.isInt = n, true
-	return nil
-}
-
-func (v *restored) Packed(rdb.Packed) (bool, error) { return false, errOtherType }
-func (v *restored) ListStart(uint64) error          { return errOtherType }
-func (v *restored) SetStart(uint64) error           { return errOtherType }
-func (v *restored) ZSetStart(uint64) error          { return errOtherType }
-func (v *restored) HashStart(uint64) error          { return errOtherType }
-func (v *restored) StreamStart() error              { return errOtherType }
-func (v *restored) Module(rdb.ModuleID) error       { return errOtherType }

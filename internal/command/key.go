@@ -4,9 +4,9 @@ import (
 	"math"
 
 	"github.com/covey-db/covey/internal/engine"
-	"github.com/covey-db/covey/internal/invariant"
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/num"
+	"github.com/covey-db/covey/internal/object"
 )
 
 // This file holds the commands on keys of any type that remove, rename, copy and move them.
@@ -102,7 +102,7 @@ func rename(c *engine.Ctx, onlyNew bool) bool {
 		c.Part(0).Rename(c.DB(), from, to)
 	} else {
 		rec, _ := c.Part(0).Find(c.DB(), from)
-		putCopy(c.Part(1), c.DB(), to, rec, rec.Clock())
+		putCopy(c, c.Place(1), rec, rec.Clock())
 		c.Part(0).Delete(c.DB(), from)
 	}
 	c.Changed(0)
@@ -111,10 +111,9 @@ func rename(c *engine.Ctx, onlyNew bool) bool {
 }
 
 // putCopy sets a key to a copy of the value and expiry of a record, which may be of the same part.
-func putCopy(p *keyspace.Part, db int, to *keyspace.Key, rec keyspace.Rec, clock uint32) {
-	invariant.That(!rec.IsRoot(), "command: a value that only its type can copy")
-	p.PutInline(db, to, rec.Type(), rec.Encoding(), rec.Value(), rec.ExpireAt())
-	if fresh, ok := p.Find(db, to); ok {
+func putCopy(c *engine.Ctx, to object.Place, rec keyspace.Rec, clock uint32) {
+	c.W.SetScratch(object.Copy(to, rec, &c.Engine().Settings.Encoding, c.W.Scratch()))
+	if fresh, ok := to.Part.Find(to.DB, to.Key); ok {
 		fresh.SetClock(clock)
 	}
 }
@@ -190,7 +189,7 @@ func cmdCopy(c *engine.Ctx) {
 		return
 	}
 	rec, _ := c.Part(0).Find(c.DB(), c.Key(0))
-	putCopy(c.Part(1), db, c.Key(1), rec, c.FreshLRU())
+	putCopy(c, object.Place{Part: c.Part(1), DB: db, Key: c.Key(1)}, rec, c.FreshLRU())
 	c.InDB(db, func() { c.Changed(1) })
 	c.ReplyInt(1)
 }
@@ -219,7 +218,7 @@ func cmdMove(c *engine.Ctx) {
 		return
 	}
 	rec, _ := c.Part(0).Find(c.DB(), c.Key(0))
-	putCopy(c.Part(0), db, c.Key(0), rec, rec.Clock())
+	putCopy(c, object.Place{Part: c.Part(0), DB: db, Key: c.Key(0)}, rec, rec.Clock())
 	c.Part(0).Delete(c.DB(), c.Key(0))
 	c.Changed(0)
 	c.InDB(db, func() { c.Modified(0) })

@@ -6,6 +6,7 @@ import (
 
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/keyspace"
+	"github.com/covey-db/covey/internal/object"
 	"github.com/covey-db/covey/internal/mem"
 )
 
@@ -22,13 +23,18 @@ func memoryHandlers(d Deps) map[string]engine.Handler {
 	}
 }
 
+// samplesDefault is how many elements MEMORY USAGE looks at when it is not told.
+const samplesDefault = 5
+
 func cmdMemoryUsage(c *engine.Ctx) {
+	samples := int64(samplesDefault)
 	for i := 3; i < len(c.Args); i += 2 {
 		if !c.ArgIs(i, "SAMPLES") || i+1 >= len(c.Args) {
 			c.Err(engine.ErrSyntax)
 			return
 		}
-		if _, ok := numberWithin(c, i+1, 0, 1<<63-1, engine.ErrSyntax); !ok {
+		var ok bool
+		if samples, ok = numberWithin(c, i+1, 0, 1<<63-1, engine.ErrSyntax); !ok {
 			return
 		}
 	}
@@ -37,7 +43,7 @@ func cmdMemoryUsage(c *engine.Ctx) {
 		c.Null()
 		return
 	}
-	c.ReplyInt(int64(keyspace.RecSize(rec)))
+	c.ReplyInt(object.Size(rec, int(samples)))
 }
 
 // memoryFigures are what MEMORY STATS shows.

@@ -29,8 +29,8 @@ func encodingName(e keyspace.Encoding) string {
 	return [...]string{"raw", "embstr", "int", "listpack", "intset", "hashtable", "skiplist", "quicklist", "stream"}[e]
 }
 
-// object finds key 0 without touching it; a missing one has been replied as null.
-func object(c *engine.Ctx) (keyspace.Rec, bool) {
+// inspected finds key 0 without touching it; a missing one has been replied as null.
+func inspected(c *engine.Ctx) (keyspace.Rec, bool) {
 	rec, ok := c.FindQuiet(0)
 	if !ok {
 		c.Null()
@@ -39,13 +39,13 @@ func object(c *engine.Ctx) (keyspace.Rec, bool) {
 }
 
 func cmdObjectEncoding(c *engine.Ctx) {
-	if rec, ok := object(c); ok {
+	if rec, ok := inspected(c); ok {
 		c.BulkString(encodingName(rec.Encoding()))
 	}
 }
 
 func cmdObjectFreq(c *engine.Ctx) {
-	rec, ok := object(c)
+	rec, ok := inspected(c)
 	if !ok {
 		return
 	}
@@ -57,7 +57,7 @@ func cmdObjectFreq(c *engine.Ctx) {
 }
 
 func cmdObjectIdleTime(c *engine.Ctx) {
-	rec, ok := object(c)
+	rec, ok := inspected(c)
 	if !ok {
 		return
 	}
@@ -75,7 +75,7 @@ const (
 
 // cmdObjectRefCount replies what Redis would: nothing is shared here, but clients may look at it.
 func cmdObjectRefCount(c *engine.Ctx) {
-	rec, ok := object(c)
+	rec, ok := inspected(c)
 	if !ok {
 		return
 	}

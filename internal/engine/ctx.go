@@ -4,6 +4,7 @@ import (
 	"github.com/covey-db/covey/internal/clock"
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/num"
+	"github.com/covey-db/covey/internal/object"
 	"github.com/covey-db/covey/internal/resp"
 	"github.com/covey-db/covey/internal/spec"
 )
@@ -90,6 +91,11 @@ func (c *Ctx) Shard(i int) *Shard { return &c.e.shards[keyspace.ShardOf(c.keys[i
 
 // Part is the data that holds the i-th key; its shard is locked.
 func (c *Ctx) Part(i int) *keyspace.Part { return c.Shard(i).Part }
+
+// Place is where the value of the i-th key is, or would be.
+func (c *Ctx) Place(i int) object.Place {
+	return object.Place{Part: c.Part(i), DB: c.S.db, Key: &c.keys[i]}
+}
 
 // Proto is the protocol version of the client.
 func (c *Ctx) Proto() resp.Version { return c.S.proto }

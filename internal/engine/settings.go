@@ -1,6 +1,10 @@
 package engine
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/covey-db/covey/internal/object"
+)
 
 // Settings are the configuration values that commands read while they run. The server's configuration hooks store them.
 type Settings struct {
@@ -31,6 +35,7 @@ type Settings struct {
 	IgnoreMaxMemory atomic.Bool  // replica-ignore-maxmemory
 	SaveKeyDelay    atomic.Int64 // rdb-key-save-delay, microseconds a key; slows snapshots down for tests
 	LoadKeyDelay    atomic.Int64 // key-load-delay, likewise for loading
+	Encoding        object.Limits
 }
 
 // OutputLimit is a client-output-buffer-limit; zero is no limit.
@@ -51,6 +56,7 @@ func (s *Settings) setDefaults() {
 	s.FullCoverage.Store(true)
 	s.PubsubWhenDown.Store(true)
 	s.IgnoreMaxMemory.Store(true)
+	s.Encoding.SetDefaults()
 	s.OutputLimits[1].HardBytes.Store(256 << 20)
 	s.OutputLimits[1].SoftBytes.Store(64 << 20)
 	s.OutputLimits[1].SoftSeconds.Store(60)

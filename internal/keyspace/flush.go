@@ -93,6 +93,9 @@ func (p *Part) FreeSome(budget int) (left int64) {
 		left += r.d.count - p.pinned(r.d)
 	}
 	p.trash = slices.DeleteFunc(p.trash, func(r *trash) bool { return r.d.count == 0 })
+	if p.dropper != nil {
+		left += p.dropper.FreeSome(max(budget, 1))
+	}
 	return left
 }
 

@@ -66,6 +66,8 @@ func (h Hasher) Key(name []byte) Key {
 // put a big structure aside and free it later in slices.
 type Dropper interface {
 	Drop(t Type, e Encoding, root mem.Ref, length uint64)
+	// FreeSome frees about budget elements of what was put aside. It returns how many are left, about.
+	FreeSome(budget int) (left int64)
 }
 
 // Options are what a Part needs from its owner.

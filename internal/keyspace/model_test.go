@@ -109,6 +109,9 @@ func (m *machine) Drop(_ Type, _ Encoding, root mem.Ref, _ uint64) {
 	m.arena.Free(mem.ForOther, root, rootBytes)
 }
 
+// FreeSome has nothing put aside.
+func (m *machine) FreeSome(int) int64 { return 0 }
+
 func (m *machine) newRoot() (mem.Ref, uint64) {
 	m.next++
 	ref := m.arena.Alloc(mem.ForOther, rootBytes)

@@ -195,6 +195,9 @@ func (r Rec) SetClock(stamp uint32) {
 	r.b[clockAt], r.b[clockAt+1], r.b[clockAt+2] = byte(stamp), byte(stamp>>8), byte(stamp>>16)
 }
 
+// Arena is where the record lies.
+func (r Rec) Arena() *mem.Arena { return r.arena }
+
 // IsRoot says whether the value is a root, which only its type's owner can read.
 func (r Rec) IsRoot() bool { return r.flags()&isRoot != 0 }
 

@@ -38,6 +38,11 @@ func DecodeDump(payload []byte, b ValueBuilder) error {
 	if err != nil {
 		return err
 	}
+	return DecodeValue(body, b)
+}
+
+// DecodeValue reads what stands before the end of a payload: a type and a value. Its errors are those of DecodeDump.
+func DecodeValue(body []byte, b ValueBuilder) error {
 	var d Decoder
 	d.src, d.value = sourceOf(body), b
 	return dumpError(d.located(d.decodeOne()))

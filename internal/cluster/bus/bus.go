@@ -108,13 +108,13 @@ type Bus struct {
 	}
 	inbox   chan letter       // events from links and hands
 	orders  chan *order       // commands that change something
-	changed chan struct{}     // the settings are new
 	link    chan struct{}     // the link to the primary came up or went down
 	news    chan core.Publish // messages for other nodes
 	stopped chan struct{}     // closed when Run ends or Close is called
 	stop    sync.Once
 	wg      sync.WaitGroup
-	running sync.Mutex // held while Run runs
+	running sync.Mutex  // held while Run runs
+	runs    atomic.Bool // Run takes letters
 
 	disk   *disk
 	hands  *hands
@@ -157,7 +157,6 @@ func New(opts Options) (*Bus, error) {
 		startWall: opts.Clock.Now(), startNanos: opts.Clock.Nanos(),
 		inbox:   make(chan letter),
 		orders:  make(chan *order, ordersMax),
-		changed: make(chan struct{}, 1),
 		link:    make(chan struct{}, 1),
 		news:    make(chan core.Publish, newsMax),
 		stopped: make(chan struct{}),
@@ -230,11 +229,11 @@ func (b *Bus) lockConf(path string) error {
 	return nil
 }
 
-// SettingsChanged says that what Settings returns may be new.
+// SettingsChanged says that what Settings returns may be new. When it returns they are in force: what a client reads next
+// shows them. Before Run, which reads them when it starts, it does nothing.
 func (b *Bus) SettingsChanged() {
-	select {
-	case b.changed <- struct{}{}:
-	default: // it is going to be read anyway
+	if b.runs.Load() {
+		b.post(letter{event: core.Configure{}, done: make(chan struct{}, 1)})
 	}
 }
 

@@ -39,6 +39,8 @@ func (b *Bus) Run(ctx context.Context) error {
 	for _, l := range b.listeners {
 		b.goDo(func() { b.accept(l) })
 	}
+	b.runs.Store(true)
+	b.step(core.Configure{Config: b.reread().Core})
 	b.step(core.Loaded{Slots: b.slotsWithKeys()})
 	tick := time.NewTicker(time.Duration(core.TickPeriod) * time.Millisecond)
 	defer tick.Stop()
@@ -58,8 +60,6 @@ func (b *Bus) Run(ctx context.Context) error {
 			b.receive(m)
 		case <-b.disk.wrote:
 			b.release()
-		case <-b.changed:
-			b.step(core.Configure{Config: b.reread().Core})
 		case <-b.link:
 			b.tellReplication()
 		case m := <-b.news:
@@ -113,6 +113,8 @@ func (b *Bus) receive(m letter) {
 	case core.Received:
 		b.tellReplication()
 		b.step(ev)
+	case core.Configure:
+		b.step(core.Configure{Config: b.reread().Core})
 	default:
 		b.step(ev)
 	}

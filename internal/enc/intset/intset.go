@@ -1,0 +1,187 @@
+// Package intset reads and edits intsets, the compact form of small sets of numbers. All functions work on plain bytes,
+// which may lie inside an arena block: an edit takes a slice and returns it grown or shrunk, as append does, and allocates
+// only when the capacity does not suffice.
+//
+// An intset, numbers in little endian:
+//
+//	width (4): 2, 4 or 8 | elements (4) | the numbers, each of that width, ascending
+//
+// The width grows with the first number that needs it and never shrinks. Only Validate takes bytes that nobody has checked;
+// everything else expects an intset that is sound, and may panic when it is not.
+package intset
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+)
+
+const headSize = 8
+
+// EmptySize is the number of bytes of an intset without elements.
+const EmptySize = headSize
+
+// Damage says what is wrong with an intset.
+type Damage string
+
+func (d Damage) Error() string { return string(d) }
+
+// What can be wrong with an intset.
+const (
+	ErrHead  Damage = "intset: width or number of elements is wrong"
+	ErrOrder Damage = "intset: numbers are not in ascending order"
+)
+
+// New appends an empty intset to dst. The others take an intset that begins at the start of the slice.
+func New(dst []byte) []byte { return append(dst, 2, 0, 0, 0, 0, 0, 0, 0) }
+
+// Len is the number of elements.
+func Len(s []byte) int { return int(binary.LittleEndian.Uint32(s[4:])) }
+
+// Bytes is the size of the intset.
+func Bytes(s []byte) int { return headSize + width(s)*Len(s) }
+
+// width is the number of bytes of each number.
+func width(s []byte) int { return int(s[0]) }
+
+// widthOf is the number of bytes that a number needs.
+func widthOf(v int64) int {
+	switch {
+	case v >= math.MinInt16 && v <= math.MaxInt16:
+		return 2
+	case v >= math.MinInt32 && v <= math.MaxInt32:
+		return 4
+	}
+	return 8
+}
+
+// At is the i-th smallest element.
+func At(s []byte, i int) int64 { return get(s, width(s), i) }
+
+func get(s []byte, width, i int) int64 {
+	b := s[headSize+i*width:]
+	switch width {
+	case 2:
+		return int64(int16(binary.LittleEndian.Uint16(b)))
+	case 4:
+		return int64(int32(binary.LittleEndian.Uint32(b)))
+	}
+	return int64(binary.LittleEndian.Uint64(b))
+}
+
+func set(s []byte, width, i int, v int64) {
+	b := s[headSize+i*width:]
+	switch width {
+	case 2:
+		binary.LittleEndian.PutUint16(b, uint16(v))
+	case 4:
+		binary.LittleEndian.PutUint32(b, uint32(v))
+	default:
+		binary.LittleEndian.PutUint64(b, uint64(v))
+	}
+}
+
+// Find tells where v is, or, when it is not there, where it would be.
+func Find(s []byte, v int64) (i int, found bool) {
+	w, n := width(s), Len(s)
+	if n == 0 || v > get(s, w, n-1) {
+		return n, false
+	}
+	low, high := 0, n
+	for low < high {
+		mid := int(uint(low+high) >> 1)
+		if get(s, w, mid) < v {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return low, get(s, w, low) == v
+}
+
+// Contains tells whether v is an element.
+func Contains(s []byte, v int64) bool {
+	_, found := Find(s, v)
+	return found
+}
+
+// SizeWith is the size that the intset has at most after v is added.
+func SizeWith(s []byte, v int64) int { return headSize + max(width(s), widthOf(v))*(Len(s)+1) }
+
+// Add adds an element. added is false when it was there already.
+func Add(s []byte, v int64) (out []byte, added bool) {
+	i, found := Find(s, v)
+	if found {
+		return s, false
+	}
+	w, n := width(s), Len(s)
+	need := max(w, widthOf(v))
+	size := headSize + n*w
+	s = slices.Grow(s[:size], headSize+(n+1)*need-size)[:headSize+(n+1)*need]
+	if need > w {
+		widen(s, w, need, n, i)
+	} else {
+		copy(s[headSize+(i+1)*w:], s[headSize+i*w:size])
+	}
+	set(s, need, i, v)
+	setLen(s, n+1)
+	return s, true
+}
+
+// widen writes the first n numbers wider, leaving a gap at an index. A number that needs more width than all others is the
+// smallest or the greatest, so the gap is at one of the ends.
+func widen(s []byte, from, to, n, gap int) {
+	shift := 0
+	if gap == 0 {
+		shift = 1
+	}
+	for i := n - 1; i >= 0; i-- {
+		set(s, to, i+shift, get(s, from, i))
+	}
+	s[0] = byte(to)
+}
+
+// Remove removes an element. removed is false when it was not there.
+func Remove(s []byte, v int64) (out []byte, removed bool) {
+	i, found := Find(s, v)
+	if !found {
+		return s, false
+	}
+	return Delete(s, i), true
+}
+
+// Delete removes the i-th smallest element.
+func Delete(s []byte, i int) []byte {
+	w, size := width(s), Bytes(s)
+	copy(s[headSize+i*w:], s[headSize+(i+1)*w:size])
+	setLen(s, Len(s)-1)
+	return s[:size-w]
+}
+
+// Truncate keeps the n smallest elements.
+func Truncate(s []byte, n int) []byte {
+	setLen(s, n)
+	return s[:Bytes(s)]
+}
+
+func setLen(s []byte, n int) { binary.LittleEndian.PutUint32(s[4:], uint32(n)) }
+
+// Validate checks bytes that came from outside: all of s must be one intset. Only a deep check looks at the order.
+func Validate(s []byte, deep bool) error {
+	if len(s) < headSize {
+		return ErrHead
+	}
+	w, n := binary.LittleEndian.Uint32(s), uint64(binary.LittleEndian.Uint32(s[4:]))
+	if w != 2 && w != 4 && w != 8 || headSize+n*uint64(w) != uint64(len(s)) {
+		return ErrHead
+	}
+	if !deep {
+		return nil
+	}
+	for i := 1; i < int(n); i++ {
+		if get(s, int(w), i-1) >= get(s, int(w), i) {
+			return ErrOrder
+		}
+	}
+	return nil
+}

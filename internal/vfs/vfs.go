@@ -77,9 +77,34 @@ func WriteFileAtomic(fsys FS, path string, content []byte) error {
 	})
 }
 
+// WriteFileUnsynced is WriteFileAtomic without the wait for the disk: the new content is safe from the end of the process at
+// once, from a power failure only after SyncFile.
+func WriteFileUnsynced(fsys FS, path string, content []byte) error {
+	return replaceFile(fsys, path, func(f File) error {
+		_, err := f.Write(content)
+		return err
+	}, false)
+}
+
+// SyncFile makes what is in a file, and its name, safe from a power failure.
+func SyncFile(fsys FS, path string) error {
+	f, err := fsys.OpenFile(path, os.O_RDWR, fileMode)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return fsys.SyncDir(filepath.Dir(path))
+}
+
 // ReplaceFile is WriteFileAtomic for a content that write produces. It goes into a file next to the other one, whose name has
 // ".tmp" at the end; so two of them at a time for one path do not go together. Of a file that exists, the permissions are kept.
 func ReplaceFile(fsys FS, path string, write func(File) error) error {
+	return replaceFile(fsys, path, write, true)
+}
+
+func replaceFile(fsys FS, path string, write func(File) error, synced bool) error {
 	perm := fs.FileMode(fileMode)
 	if info, err := fsys.Stat(path); err == nil {
 		perm = info.Mode().Perm()
@@ -92,18 +117,21 @@ func ReplaceFile(fsys FS, path string, write func(File) error) error {
 	if err != nil {
 		return err
 	}
-	if err := writeAndClose(f, write); err != nil {
+	if err := writeAndClose(f, write, synced); err != nil {
 		return errors.Join(err, fsys.Remove(temp))
 	}
 	if err := fsys.Rename(temp, path); err != nil {
 		return errors.Join(err, fsys.Remove(temp))
 	}
+	if !synced {
+		return nil
+	}
 	return fsys.SyncDir(filepath.Dir(path))
 }
 
-func writeAndClose(f File, write func(File) error) error {
+func writeAndClose(f File, write func(File) error, synced bool) error {
 	err := write(f)
-	if err == nil {
+	if err == nil && synced {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"sync"
+	"time"
 
 	"github.com/covey-db/covey/internal/cluster/wire"
 	"github.com/covey-db/covey/internal/vfs"
@@ -37,7 +38,9 @@ type disk struct {
 	mu struct { // a leaf lock
 		sync.Mutex
 		content     []byte
-		asked, done uint64 // numbers of writes: the last asked for, the last that is durable
+		asked, done uint64 // numbers of writes: the last asked for, the last that is in its file
+		synced      bool   // what was asked for must survive a power failure before it counts as done
+		lateSync    bool   // what is in the file may not survive one yet
 		ended       bool
 		abandoned   bool // nobody waits any more: the bus stops
 	}
@@ -50,24 +53,26 @@ func newDisk(fsys vfs.FS, path string) *disk {
 	return d
 }
 
-// put asks for content to be written and returns the number of the write.
-func (d *disk) put(content []byte) uint64 {
+// put asks for content to be written and returns the number of the write. What is not synced survives the end of the
+// process as soon as it is written, and a power failure a little later.
+func (d *disk) put(content []byte, synced bool) uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.mu.content = content
+	d.mu.synced = d.mu.synced || synced
 	d.mu.asked++
 	d.cond.Broadcast()
 	return d.mu.asked
 }
 
-// has says whether write n is durable.
+// has says whether write n is done.
 func (d *disk) has(n uint64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.mu.done >= n
 }
 
-// await waits until write n is durable; false when the disk has ended before.
+// await waits until write n is done; false when the disk has ended before.
 func (d *disk) await(n uint64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -77,36 +82,76 @@ func (d *disk) await(n uint64) bool {
 	return d.mu.done >= n
 }
 
-// run writes until end is called and everything that was asked for is written.
+// lateSyncMax is how long writes without fsync may follow each other before one is made with it.
+const lateSyncMax = time.Second
+
+// run writes until end is called and everything that was asked for is written. When there is nothing to write, what was
+// written without fsync is made safe.
 func (d *disk) run() {
+	lastSync := time.Now()
 	for {
-		content, n, ok := d.next()
+		job, ok := d.next(time.Since(lastSync) > lateSyncMax)
 		if !ok {
 			return
 		}
-		if err := vfs.WriteFileAtomic(d.fs, d.path, content); err != nil {
+		if err := job.do(d.fs, d.path); err != nil {
 			d.failed <- fmt.Errorf("Fatal: can't update cluster config file. %w", err)
 			d.end()
 			return
 		}
-		d.mu.Lock()
-		d.mu.done = n
-		d.cond.Broadcast()
-		d.mu.Unlock()
-		select {
-		case d.wrote <- struct{}{}:
-		default:
+		if job.synced {
+			lastSync = time.Now()
 		}
+		d.finish(job)
 	}
 }
 
-func (d *disk) next() (content []byte, n uint64, ok bool) {
+// job is one write; without content it is the fsync of the last one.
+type job struct {
+	content []byte
+	n       uint64
+	synced  bool
+}
+
+func (j job) do(fsys vfs.FS, path string) error {
+	switch {
+	case j.content == nil:
+		return vfs.SyncFile(fsys, path)
+	case j.synced:
+		return vfs.WriteFileAtomic(fsys, path, j.content)
+	default:
+		return vfs.WriteFileUnsynced(fsys, path, j.content)
+	}
+}
+
+// next waits for something to do; false when everything is done and nothing more will come. overdue says that an fsync has
+// been put off for long enough.
+func (d *disk) next(overdue bool) (j job, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for d.mu.done == d.mu.asked && !d.mu.ended {
+	for d.mu.done == d.mu.asked && !d.mu.ended && !d.mu.lateSync {
 		d.cond.Wait()
 	}
-	return d.mu.content, d.mu.asked, d.mu.done < d.mu.asked
+	if d.mu.done == d.mu.asked {
+		d.mu.synced = false
+		return job{n: d.mu.done, synced: true}, d.mu.lateSync
+	}
+	j = job{d.mu.content, d.mu.asked, d.mu.synced || overdue && d.mu.lateSync}
+	d.mu.synced = false
+	return j, true
+}
+
+// finish tells everybody who waits for a job that it is done.
+func (d *disk) finish(j job) {
+	d.mu.Lock()
+	d.mu.done = j.n
+	d.mu.lateSync = !j.synced
+	d.cond.Broadcast()
+	d.mu.Unlock()
+	select {
+	case d.wrote <- struct{}{}:
+	default:
+	}
 }
 
 // abandon ends all waiting.

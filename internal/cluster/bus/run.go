@@ -29,7 +29,7 @@ func (b *Bus) Run(ctx context.Context) error {
 		b.halt()
 		b.wg.Wait()
 		b.core.Lock()
-		b.disk.put(b.core.AppendConf(nil))
+		b.disk.put(b.core.AppendConf(nil), true)
 		b.core.Unlock()
 		b.disk.end()
 		<-diskDone
@@ -170,7 +170,7 @@ func (b *Bus) carry(effects []core.Effect) (logs []core.Log) {
 		case core.Log:
 			logs = append(logs, x)
 		case core.Persist:
-			n := b.disk.put(b.core.AppendConf(nil))
+			n := b.disk.put(b.core.AppendConf(nil), x.Sync)
 			if x.Hold {
 				b.hold = n
 			}

@@ -29,7 +29,12 @@ type Ctx struct {
 	failed   bool   // the last reply is an error
 	dirty    int    // changes made; 0 means nothing to propagate
 	asking   bool   // ASKING was sent just before
-	raw      []byte // the command as received, on the link to a primary
+
+	rerun        bool   // a blocked command runs again, in the place of another client's
+	blockedAgain bool   // and found nothing once more
+	wroteAt      Offset // end of the effects of such a command
+	lateServe    bool   // it runs under locks of its own
+	raw          []byte // the command as received, on the link to a primary
 }
 
 // Engine gives access to the kernel.

@@ -34,12 +34,11 @@ func (c *Ctx) execute(start int64) (end int64, again bool) {
 		}
 	}
 	end = c.W.nanos()
+	if s.blockedOnKeys() {
+		return end, false // it is counted, and answered, when it ends
+	}
 	if cmd != nil {
-		c.W.calls[cmd.ID].calls.Add(1)
-		c.W.calls[cmd.ID].nanos.Add(end - start)
-		if c.failed {
-			c.W.calls[cmd.ID].failed.Add(1)
-		}
+		c.W.count(cmd, end-start, c.failed)
 	}
 	c.W.commands++
 	if s.replyMode != replyOn {

@@ -88,22 +88,27 @@ func (c *Ctx) endCommand() {
 	}
 }
 
-// commitEffects appends what was collected as one contiguous block; the shards are still locked.
+// commitEffects appends what was collected as one contiguous block, and serves who waited for it; the shards are still
+// locked.
 func (c *Ctx) commitEffects() {
 	if c.inExec {
 		return
 	}
 	if c.S.primaryLink {
 		c.commitRaw()
-		return
+	} else if fx := &c.W.effects; fx.count > 0 {
+		at := c.e.Log.append(fx)
+		c.W.logged = true
+		fx.count = 0
+		if c.rerun {
+			c.wroteAt = at // the session belongs to another thread
+		} else {
+			c.S.written = at
+		}
 	}
-	fx := &c.W.effects
-	if fx.count == 0 {
-		return
+	if len(c.W.ready.queues) > 0 {
+		c.serveReady()
 	}
-	c.S.written = c.e.Log.append(fx)
-	c.W.logged = true
-	fx.count = 0
 }
 
 // commitRaw passes a primary's stream on as it came: replicas of a replica count the same offsets.

@@ -51,6 +51,8 @@ type Engine struct {
 	ClusterOn bool
 	ReplOut   atomic.Int64 // bytes sent to replicas
 
+	blockedOnKeys atomic.Int64 // sessions that are suspended by BlockOnKeys
+
 	commands []*Command // by row ID; nil where this node has no handler
 	table    *spec.Table
 	hasher   keyspace.Hasher
@@ -89,6 +91,7 @@ func New(opts Options) *Engine {
 	e.Routes.init(e)
 	e.Stats.init(opts.Table)
 	e.Evictor.init(e)
+	e.Pause.ended = e.serveAfterPause
 	for i := range e.shards {
 		e.shards[i].Part = opts.Parts[i]
 	}
@@ -144,10 +147,11 @@ func (e *Engine) LRUClock() uint32 { return e.lruClock.Load() }
 
 // Shard is a 64th of the slots with the lock that guards them.
 type Shard struct {
-	mu    sync.Mutex     // guards Part, watch and the routes of its slots
-	Part  *keyspace.Part // the data
-	watch watchers
-	_     [64]byte // keeps neighbours' locks on other cache lines
+	mu      sync.Mutex     // guards Part, watch, blocked and the routes of its slots
+	Part    *keyspace.Part // the data
+	watch   watchers
+	blocked blocked
+	_       [64]byte // keeps neighbours' locks on other cache lines
 }
 
 // allShards is the lock set of the whole keyspace.

@@ -36,6 +36,9 @@ func (e *Engine) expireShard(w *Worker, i int) (dropped int, more bool) {
 			if len(s.watch.byKey) != 0 {
 				s.watch.touch(db, rec.Key())
 			}
+			if len(s.blocked.byKey) != 0 {
+				c.markReady(s, db, rec.Key())
+			}
 		})
 		return true
 	})

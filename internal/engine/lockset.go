@@ -35,6 +35,7 @@ func (c *Ctx) unlock() {
 	}
 	c.e.unlockSet(c.held)
 	c.held = 0
+	c.serveLate()
 }
 
 // LockAll takes the whole keyspace for the rest of the command, for commands that change or cut all of it.
@@ -73,7 +74,8 @@ func (c *Ctx) WithShard(i int, fn func(*Shard) bool) bool {
 	c.beginEffects()
 	more := fn(s)
 	c.commitEffects()
+	c.e.unlockSet(c.held)
 	c.held = 0
-	s.mu.Unlock()
+	c.serveLate()
 	return more
 }

@@ -52,18 +52,7 @@ func (c *Ctx) queue(cmd *Command) {
 		c.refused(cmd)
 		return
 	}
-	size := 0
-	for _, a := range c.Args {
-		size += len(a)
-	}
-	block := make([]byte, 0, size)
-	args := make([][]byte, len(c.Args))
-	for i, a := range c.Args {
-		from := len(block)
-		block = append(block, a...)
-		args[i] = block[from:len(block):len(block)]
-	}
-	m.queue = append(m.queue, queued{cmd, args})
+	m.queue = append(m.queue, queued{cmd, copyArgs(c.Args)})
 	m.writes = m.writes || cmd.write || cmd.mayReplicate
 	m.alters = m.alters || cmd.write
 	m.lacks |= ^cmd.Flags
@@ -74,6 +63,22 @@ func (c *Ctx) queue(cmd *Command) {
 	}
 	c.S.queued.Store(int32(len(m.queue)))
 	c.W.Out.buf = append(c.W.Out.buf, "+QUEUED\r\n"...)
+}
+
+// copyArgs copies arguments that are needed when their command is over, as one block.
+func copyArgs(args [][]byte) [][]byte {
+	size := 0
+	for _, a := range args {
+		size += len(a)
+	}
+	block := make([]byte, 0, size)
+	copies := make([][]byte, len(args))
+	for i, a := range args {
+		from := len(block)
+		block = append(block, a...)
+		copies[i] = block[from:len(block):len(block)]
+	}
+	return copies
 }
 
 // routedNow checks slot and owner of a command's keys under its locks.
@@ -156,10 +161,7 @@ func (c *Ctx) Exec() {
 		c.repeat = true
 		return
 	}
-	defer func() {
-		c.e.unlockSet(c.held)
-		c.held = 0
-	}()
+	defer c.unlock()
 	if !c.watchesStand() {
 		c.endMulti()
 		c.NullArray()
@@ -244,12 +246,7 @@ func (c *Ctx) execAll(m *multi) {
 		start := c.W.nanos()
 		q.cmd.run(c)
 		c.endCommand()
-		stats := &c.W.calls[q.cmd.ID]
-		stats.calls.Add(1)
-		stats.nanos.Add(c.W.nanos() - start)
-		if c.failed {
-			stats.failed.Add(1)
-		}
+		c.W.count(q.cmd, c.W.nanos()-start, c.failed)
 	}
 	c.inExec = false
 	c.Args, c.Cmd, c.failed, c.dirty = args, cmd, failed, 0

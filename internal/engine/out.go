@@ -50,6 +50,19 @@ func (o *Out) addSegment(b []byte) {
 	o.size += len(seg)
 }
 
+// give appends pieces that Take of another Out returned.
+func (o *Out) give(pieces [][]byte) {
+	for _, p := range pieces {
+		if len(p) < takenBytesMin {
+			o.buf = append(o.buf, p...)
+			continue
+		}
+		o.seal()
+		o.segs = append(o.segs, p)
+		o.size += len(p)
+	}
+}
+
 func (o *Out) seal() {
 	if len(o.buf) == 0 {
 		return

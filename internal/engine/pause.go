@@ -30,7 +30,8 @@ const (
 
 // Pause makes clients wait, as CLIENT PAUSE and a coordinated failover want it. Commands of the link to a primary pass.
 type Pause struct {
-	mode atomic.Uint32 // the strictest PauseMode in force
+	mode  atomic.Uint32 // the strictest PauseMode in force
+	ended func()        // called when the mode becomes weaker; must not wait
 
 	mu struct {
 		sync.Mutex
@@ -103,6 +104,7 @@ func (p *Pause) settle(now clock.Millis) {
 		for _, resume := range waiting {
 			resume()
 		}
+		p.ended()
 	}
 	if p.mu.timer != nil {
 		p.mu.timer.Stop()

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -8,6 +9,7 @@ import (
 // waitState is the suspension of a session: WAIT, a pause, a blocking pop. Whoever ends it first wins; the others find the
 // token changed. So a client never gets two replies.
 type waitState struct {
+	mu     sync.Mutex    // held to change token, and while a blocked command runs again: whether it ends is open so long
 	token  atomic.Uint64 // odd while suspended
 	kind   atomic.Uint32 // WaitKind
 	onEnd  func()        // removes the session from what it waits for
@@ -54,17 +56,28 @@ func (c *Ctx) Suspend(kind WaitKind, timeout time.Duration, onTimeout func(c *Ct
 // that ended it. Any goroutine may call it.
 func (w Wait) Resume(reply func(c *Ctx)) bool {
 	s := w.s
-	if !s.wait.token.CompareAndSwap(w.token, w.token+1) {
+	if !s.wait.end(w.token) {
 		return false
 	}
 	s.conn.Post(func(wk *Worker) {
+		onKeys := s.wait.kind.Load() == uint32(WaitKeys)
 		s.wake()
 		if reply == nil {
 			return
 		}
-		wk.RunFor(s, reply)
+		failed := wk.RunFor(s, reply)
+		if onKeys {
+			wk.count(s.cmd.Load(), 0, failed)
+		}
 	})
 	return true
+}
+
+// end ends the suspension that token stands for; false when somebody else did.
+func (w *waitState) end(token uint64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return token&1 == 1 && w.token.CompareAndSwap(token, token+1)
 }
 
 // wake makes the session open again; it runs on the session's thread.
@@ -84,14 +97,35 @@ func (s *Session) wake() {
 	}
 }
 
-// RunFor lets fn reply to a session outside a command, on the session's thread.
-func (w *Worker) RunFor(s *Session, fn func(c *Ctx)) {
+// RunFor lets fn reply to a session outside a command, on the session's thread. It reports whether the reply is an error.
+func (w *Worker) RunFor(s *Session, fn func(c *Ctx)) (failed bool) {
 	c := &w.ctx
 	c.S, c.Now = s, s.e.Clock.Now()
 	c.failed, c.dirty = false, 0
+	mark := w.Out.mark()
 	fn(c)
+	if s.replyMode != replyOn {
+		c.dropReply(mark)
+	}
 	c.S = nil
 	w.kick()
+	return c.failed
+}
+
+// blockedOnKeys says whether the session is suspended by BlockOnKeys; on the session's thread.
+func (s *Session) blockedOnKeys() bool {
+	return s.state == stateWaiting && s.wait.kind.Load() == uint32(WaitKeys)
+}
+
+// answer appends a reply that another thread prepared.
+func (s *Session) answer(w *Worker, pieces [][]byte) {
+	mark := w.Out.mark()
+	w.Out.give(pieces)
+	if s.replyMode != replyOn {
+		w.ctx.S = s
+		w.ctx.dropReply(mark)
+		w.ctx.S = nil
+	}
 }
 
 // Unblock is CLIENT UNBLOCK: it ends a wait for keys or acknowledgements as a timeout, or with an error. It reports
@@ -111,9 +145,7 @@ func (s *Session) Unblock(withError bool) bool {
 
 // cancel ends a suspension because the connection is gone; it runs on the session's thread.
 func (w *waitState) cancel(s *Session) {
-	if token := w.token.Load(); token&1 == 1 {
-		w.token.CompareAndSwap(token, token+1) // if somebody else was faster, what he posted does not arrive any more
-	}
+	w.end(w.token.Load()) // if somebody else was faster, what he posted does not arrive any more
 	s.wake()
 	s.e.Pause.forget(s)
 }

@@ -21,11 +21,14 @@ type watch struct {
 	existed bool
 }
 
-// modified breaks the transactions that watch a key of a locked shard.
+// modified breaks the transactions that watch a key of a locked shard, and notes that those who block on it may go on.
 func (c *Ctx) modified(db int, key *keyspace.Key) {
 	s := &c.e.shards[keyspace.ShardOf(key.Slot)]
 	if len(s.watch.byKey) != 0 {
 		s.watch.touch(db, key.Bytes)
+	}
+	if len(s.blocked.byKey) != 0 {
+		c.markReady(s, db, key.Bytes)
 	}
 }
 

@@ -21,6 +21,8 @@ type Worker struct {
 	calls   []callStats // by row ID
 	epoch   time.Time   // base of the monotonic readings
 	logged  bool        // effects were appended since the last Kick
+	ready   *readyKeys
+	second  *Worker // runs the commands of blocked clients; nil until it is needed
 
 	commands, hits, misses int64 // of the batch under way; settle adds them to Counters
 }
@@ -46,7 +48,7 @@ type callStats struct {
 
 // NewWorker makes a worker and adds it to the list that INFO sums up.
 func (e *Engine) NewWorker() *Worker {
-	w := &Worker{e: e, calls: make([]callStats, len(e.commands)), epoch: time.Now()}
+	w := &Worker{e: e, calls: make([]callStats, len(e.commands)), epoch: time.Now(), ready: &readyKeys{}}
 	w.Out.buf = make([]byte, 0, bigReplyBytes)
 	w.ctx.e, w.ctx.W = e, w
 	e.workers.Lock()
@@ -57,6 +59,9 @@ func (e *Engine) NewWorker() *Worker {
 
 // Drop folds the worker's counters into the engine's and forgets it.
 func (w *Worker) Drop() {
+	if w.second != nil {
+		w.second.Drop()
+	}
 	w.e.workers.Lock()
 	defer w.e.workers.Unlock()
 	for i, x := range w.e.workers.all {
@@ -91,6 +96,16 @@ func (w *Worker) settle() {
 		w.Counters.Misses.Add(w.misses)
 	}
 	w.commands, w.hits, w.misses = 0, 0, 0
+}
+
+// count adds one execution to the statistics of a command.
+func (w *Worker) count(cmd *Command, nanos int64, failed bool) {
+	stats := &w.calls[cmd.ID]
+	stats.calls.Add(1)
+	stats.nanos.Add(nanos)
+	if failed {
+		stats.failed.Add(1)
+	}
 }
 
 // nanos is a monotonic reading in nanoseconds.

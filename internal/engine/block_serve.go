@@ -1,0 +1,223 @@
+package engine
+
+import (
+	"math/bits"
+
+	"github.com/covey-db/covey/internal/clock"
+	"github.com/covey-db/covey/internal/keyspace"
+)
+
+// readyKeys are the keys with waiters that the command, transaction or script of a worker has changed so far. It belongs to
+// the worker, and the shards of the queues are locked as long as they are on the list.
+type readyKeys struct {
+	queues []*waitQueue
+	spare  []*waitQueue // the buffer of the round before
+	later  []watchedKey // could not be served under the locks that were held
+	active bool         // a serve is under way: what it makes ready is served by it
+}
+
+// markReady notes that somebody waits for a key that has changed; its shard is locked.
+func (c *Ctx) markReady(s *Shard, db int, key []byte) {
+	q := s.blocked.byKey[watchedKey{db, string(key)}]
+	if q == nil || q.ready {
+		return
+	}
+	q.ready = true
+	r := c.W.ready
+	r.queues = append(r.queues, q)
+}
+
+// serveReady runs the commands that wait for the keys that became ready, in the order in which the keys did and, for each
+// key, in the order of arrival. What they make ready comes after that. The effects of whoever made the keys ready are in the
+// log; its locks are still held.
+func (c *Ctx) serveReady() {
+	r := c.W.ready
+	if r.active {
+		return
+	}
+	r.active = true
+	own := c.held
+	for len(r.queues) > 0 {
+		round := r.queues
+		r.queues = r.spare[:0]
+		for _, q := range round {
+			q.ready = false
+			c.serveQueue(q)
+		}
+		clear(round)
+		r.spare = round[:0]
+	}
+	c.e.unlockSet(c.held &^ own)
+	c.held = own
+	r.active = false
+}
+
+// serveQueue offers a key to those who wait for it now.
+func (c *Ctx) serveQueue(q *waitQueue) {
+	key := c.e.hasher.Key([]byte(q.key.key))
+	part := c.e.shards[keyspace.ShardOf(q.slot)].Part
+	p := q.first
+	for range q.len {
+		wt := p.of
+		p = p.next // serving takes only the served one out
+		rec, found := part.Find(q.key.db, &key)
+		found = found && (rec.ExpireAt() == 0 || !c.IsPast(rec.ExpireAt()))
+		if !found && q.onDelete == 0 {
+			return
+		}
+		if !wt.block.OnDelete && (!found || rec.Type() != wt.block.Type) {
+			continue
+		}
+		if !c.tryLock(wt.set) || c.pauseHolds(wt) {
+			c.W.ready.later = append(c.W.ready.later, q.key)
+			return
+		}
+		c.serve(wt)
+	}
+}
+
+// tryLock takes the shards of set that are not held yet; without waiting, because they may come before those that are.
+func (c *Ctx) tryLock(set uint64) bool {
+	missing := set &^ c.held
+	taken := uint64(0)
+	for left := missing; left != 0; left &= left - 1 {
+		i := bits.TrailingZeros64(left)
+		if !c.e.shards[i].mu.TryLock() {
+			c.e.unlockSet(taken)
+			return false
+		}
+		taken |= 1 << uint(i)
+	}
+	c.held |= missing
+	return true
+}
+
+// pauseHolds says whether a pause began that holds the waiting command; it goes on when the pause ends. Whoever holds locks
+// since before the pause is part of what came before it.
+func (c *Ctx) pauseHolds(wt *waiter) bool {
+	return c.lateServe && c.e.Pause.holds(wt.cmd)
+}
+
+// serve runs the command of a waiter whose shards are all locked. Whoever else could end its suspension has to wait for the
+// outcome, so the client never gets two replies and nothing is taken from a key for nobody.
+func (c *Ctx) serve(wt *waiter) {
+	state := &wt.wait.s.wait
+	state.mu.Lock()
+	defer state.mu.Unlock()
+	if state.token.Load() != wt.wait.token {
+		return // a timeout, the end of the connection or another key was faster
+	}
+	sc := c.W.servant(c.Now)
+	sc.S, sc.Cmd, sc.Args, sc.held = wt.wait.s, wt.cmd, wt.args, c.held
+	served := sc.runAgain()
+	sc.W.settle()
+	c.W.logged = c.W.logged || sc.W.logged
+	sc.W.logged = false
+	if !served {
+		return
+	}
+	for i := range wt.places {
+		p := &wt.places[i]
+		c.e.shards[p.shard].blocked.leave(p)
+	}
+	wt.served.Store(true)
+	state.token.Add(1)
+	pieces, at := sc.W.Out.Take(), sc.wroteAt
+	wt.wait.s.conn.Post(func(w *Worker) {
+		s := wt.wait.s
+		s.wake()
+		s.written = max(s.written, at)
+		s.answer(w, pieces)
+	})
+}
+
+// runAgain executes a blocked command in the name of its client; false when it goes on waiting.
+func (c *Ctx) runAgain() bool {
+	c.failed, c.explicit, c.dirty = false, false, 0
+	c.rerun, c.blockedAgain, c.wroteAt = true, false, 0
+	c.keys = c.keys[:0]
+	start := c.W.nanos()
+	c.beginEffects()
+	if _, ok := c.findKeys(c.Cmd); ok {
+		c.Cmd.run(c)
+	}
+	c.endCommand()
+	c.commitEffects()
+	if c.blockedAgain {
+		return false
+	}
+	c.W.count(c.Cmd, c.W.nanos()-start, c.failed)
+	return true
+}
+
+// serveLate offers the keys that could not be served under the locks of whoever made them ready, now that those are
+// released: under all locks.
+func (c *Ctx) serveLate() {
+	r := c.W.ready
+	if len(r.later) == 0 || r.active {
+		return
+	}
+	keys := r.later
+	r.later = nil
+	c.e.LockAll()
+	c.held = allShards
+	c.markLate(keys)
+	c.e.UnlockAll()
+	c.held = 0
+}
+
+// markLate serves keys under all locks; what a pause holds is tried again when the pause ends.
+func (c *Ctx) markLate(keys []watchedKey) {
+	for _, k := range keys {
+		key := c.e.hasher.Key([]byte(k.key))
+		c.markReady(&c.e.shards[keyspace.ShardOf(key.Slot)], k.db, key.Bytes)
+	}
+	c.lateServe = true
+	c.serveReady()
+	c.lateServe = false
+	c.W.ready.later = nil
+}
+
+// ServeBlocked offers every key that somebody waits for, as after a change of all the data. w must not be in use elsewhere,
+// and the caller must hold no shard lock.
+func (e *Engine) ServeBlocked(w *Worker) {
+	if e.blockedOnKeys.Load() == 0 {
+		return
+	}
+	c := w.background()
+	e.LockAll()
+	c.held = allShards
+	var keys []watchedKey
+	for i := range e.shards {
+		for k := range e.shards[i].blocked.byKey {
+			keys = append(keys, k)
+		}
+	}
+	c.markLate(keys)
+	e.UnlockAll()
+	c.held = 0
+	w.kick()
+}
+
+func (e *Engine) serveAfterPause() {
+	if e.blockedOnKeys.Load() == 0 {
+		return
+	}
+	go func() {
+		w := e.NewWorker()
+		e.ServeBlocked(w)
+		w.Drop()
+	}()
+}
+
+// servant is the context in which the worker runs the commands of others, with a worker of its own for their replies and
+// effects.
+func (w *Worker) servant(now clock.Millis) *Ctx {
+	if w.second == nil {
+		w.second = w.e.NewWorker()
+		w.second.ready = w.ready
+	}
+	c := &w.second.ctx
+	c.Now = now
+	return c
+}

@@ -65,6 +65,7 @@ func emptyDB(c *engine.Ctx, db int) {
 	c.EachShard(func(s *engine.Shard) bool {
 		if n := s.Part.Len(db); n > 0 {
 			s.TouchAll(db, func(db int, name string) bool { return isLive(c, s.Part, db, name) })
+			c.DatabaseChanged(s, db)
 			s.Part.DetachDB(db)
 			c.CountChanges(int(n))
 		}
@@ -124,6 +125,8 @@ func cmdSwapDB(c *engine.Ctx) {
 			differs := func(_ int, name string) bool { return isLive(c, s.Part, a, name) || isLive(c, s.Part, b, name) }
 			s.TouchAll(a, differs)
 			s.TouchAll(b, differs)
+			c.DatabaseChanged(s, a)
+			c.DatabaseChanged(s, b)
 			s.Part.SwapDB(a, b)
 			return true
 		})

@@ -222,3 +222,14 @@ func (e *Engine) forgetWaiter(wt *waiter) {
 		s.Unlock()
 	}
 }
+
+// endWith ends the wait of everybody for whom reason gives an error to reply; the shard is locked.
+func (b *blocked) endWith(reason func(q *waitQueue, wt *waiter) string) {
+	for _, q := range b.byKey {
+		for p := q.first; p != nil; p = p.next {
+			if text := reason(q, p.of); text != "" {
+				p.of.wait.Resume(func(c *Ctx) { c.Err(text) })
+			}
+		}
+	}
+}

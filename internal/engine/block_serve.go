@@ -27,6 +27,15 @@ func (c *Ctx) markReady(s *Shard, db int, key []byte) {
 	r.queues = append(r.queues, q)
 }
 
+// DatabaseChanged says that any key of a database may be gone or another one, in a locked shard: it was emptied or exchanged.
+func (c *Ctx) DatabaseChanged(s *Shard, db int) {
+	for k := range s.blocked.byKey {
+		if k.db == db {
+			c.markReady(s, db, []byte(k.key))
+		}
+	}
+}
+
 // serveReady runs the commands that wait for the keys that became ready, in the order in which the keys did and, for each
 // key, in the order of arrival. What they make ready comes after that. The effects of whoever made the keys ready are in the
 // log; its locks are still held.

@@ -92,6 +92,7 @@ func New(opts Options) *Engine {
 	e.Stats.init(opts.Table)
 	e.Evictor.init(e)
 	e.Pause.ended = e.serveAfterPause
+	e.Role.e = e
 	for i := range e.shards {
 		e.shards[i].Part = opts.Parts[i]
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"sync/atomic"
 
+	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/slot"
 	"github.com/covey-db/covey/internal/spec"
 )
@@ -65,8 +66,17 @@ func (r *Routes) init(e *Engine) {
 	}
 }
 
-// SetHealth switches between serving and CLUSTERDOWN.
-func (r *Routes) SetHealth(h ClusterHealth) { r.health.Store(uint32(h)) }
+// SetHealth switches between serving and CLUSTERDOWN. The caller holds no shard lock.
+func (r *Routes) SetHealth(h ClusterHealth) {
+	if r.health.Swap(uint32(h)) == uint32(h) || h == HealthOK || r.e.blockedOnKeys.Load() == 0 {
+		return
+	}
+	for i := range r.e.shards {
+		s := r.e.Lock(i)
+		s.blocked.endWith(func(*waitQueue, *waiter) string { return ErrClusterDown })
+		s.Unlock()
+	}
+}
 
 // Health is what SetHealth set.
 func (r *Routes) Health() ClusterHealth { return ClusterHealth(r.health.Load()) }
@@ -97,13 +107,41 @@ func (r *Routes) Flip(changes []RouteChange) {
 			r.slots[ch.Slot] = ch.Route
 		}
 		if locked {
+			s.blocked.endWith(r.sendAway)
 			s.mu.Unlock()
 		}
 	}
 }
 
 // SetLocked changes one route; the caller holds the lock of the slot's shard.
-func (r *Routes) SetLocked(ch RouteChange) { r.slots[ch.Slot] = ch.Route }
+func (r *Routes) SetLocked(ch RouteChange) {
+	r.slots[ch.Slot] = ch.Route
+	r.e.shards[keyspace.ShardOf(ch.Slot)].blocked.endWith(r.sendAway)
+}
+
+// sendAway is the redirection for a client that blocks on a key this node does not serve any more, "" while it does.
+func (r *Routes) sendAway(q *waitQueue, wt *waiter) string {
+	route, s := &r.slots[q.slot], wt.wait.s
+	switch {
+	case route.State&(RouteMine|RouteImporting) != 0, route.State&RouteReplica != 0 && s.readonly && wt.cmd.readonly:
+		return ""
+	case route.Owner == NoNode:
+		return ErrSlotUnbound
+	}
+	return "MOVED " + strconv.Itoa(int(q.slot)) + " " + r.address(s, route.Owner)
+}
+
+// address is where a client reaches a node.
+func (r *Routes) address(s *Session, node NodeIndex) string {
+	endpoints := *r.endpoints.Load()
+	switch {
+	case int(node) >= len(endpoints):
+		return "?:0"
+	case s.Peer.TLS:
+		return endpoints[node].TLS
+	}
+	return endpoints[node].Plain
+}
 
 // At is the route of a slot whose shard is locked.
 func (r *Routes) At(s slot.ID) Route { return r.slots[s] }
@@ -200,14 +238,6 @@ func (c *Ctx) countKeys() (here, gone int) {
 
 // redirect replies -MOVED or -ASK; it allocates nothing.
 func (c *Ctx) redirect(word string, s slot.ID, to NodeIndex) {
-	endpoints := *c.e.Routes.endpoints.Load()
-	host := "?:0"
-	if int(to) < len(endpoints) {
-		host = endpoints[to].Plain
-		if c.S.Peer.TLS {
-			host = endpoints[to].TLS
-		}
-	}
 	c.failed = true
 	if word == "-ASK " {
 		c.e.Errors.ask.Add(1)
@@ -217,6 +247,6 @@ func (c *Ctx) redirect(word string, s slot.ID, to NodeIndex) {
 	b := append(c.W.Out.buf, word...)
 	b = strconv.AppendUint(b, uint64(s), 10)
 	b = append(b, ' ')
-	b = append(b, host...)
+	b = append(b, c.e.Routes.address(c.S, to)...)
 	c.W.Out.buf = append(b, '\r', '\n')
 }

@@ -131,16 +131,25 @@ func (s *Session) answer(w *Worker, pieces [][]byte) {
 // Unblock is CLIENT UNBLOCK: it ends a wait for keys or acknowledgements as a timeout, or with an error. It reports
 // whether the session was blocked.
 func (s *Session) Unblock(withError bool) bool {
-	token := s.wait.token.Load()
-	kind := WaitKind(s.wait.kind.Load())
-	if token&1 == 0 || kind != WaitAcks && kind != WaitKeys {
+	w, kind := s.waiting()
+	if kind != WaitAcks && kind != WaitKeys {
 		return false
 	}
 	reply := *s.wait.expire.Load()
 	if withError {
 		reply = func(c *Ctx) { c.Err("UNBLOCKED client unblocked via CLIENT UNBLOCK") }
 	}
-	return Wait{s, token}.Resume(reply)
+	return w.Resume(reply)
+}
+
+// waiting is the suspension that is in progress, WaitNone when the session is not suspended; any goroutine may ask.
+func (s *Session) waiting() (Wait, WaitKind) {
+	token := s.wait.token.Load()
+	kind := WaitKind(s.wait.kind.Load())
+	if token&1 == 0 {
+		return Wait{}, WaitNone
+	}
+	return Wait{s, token}, kind
 }
 
 // cancel ends a suspension because the connection is gone; it runs on the session's thread.

@@ -1,0 +1,196 @@
+package stream
+
+import (
+	"github.com/covey-db/covey/internal/enc/listpack"
+)
+
+// This file holds the walk over entries, and what is found out by it.
+
+// Iter walks over the entries of a range of IDs, forwards or backwards. It is valid until the stream changes.
+//
+//	for it := s.Range(from, to); it.Next(); {
+//		for range it.Fields {
+//			field, value := it.Pair()
+//		}
+//	}
+type Iter struct {
+	ID     ID  // of the entry
+	Fields int // number of its pairs
+
+	s          Stream
+	t          tree
+	from, to   ID
+	backwards  bool
+	tombstones bool // deleted entries are given as well
+	at         place
+	lp         []byte // the node; nil before the first and behind the last
+	first      ID     // master ID
+	m          master
+	start      int // position of the next entry; going backwards, of the element before it
+	name       int // position of the next name; 0: beside the value
+	value      int // position of the next value
+	flags      int64
+	flagsAt    int
+}
+
+// Range walks from the first ID that is not less than from to the last that is not greater than to.
+func (s Stream) Range(from, to ID) Iter {
+	it := Iter{s: s, t: s.nodes(), from: from, to: to}
+	if it.at = it.t.floor(from); !it.at.ok() {
+		it.at = it.t.first()
+	}
+	it.open()
+	return it
+}
+
+// RangeBack is Range from the end to the start.
+func (s Stream) RangeBack(from, to ID) Iter {
+	it := Iter{s: s, t: s.nodes(), from: from, to: to, backwards: true}
+	it.at = it.t.floor(to)
+	it.open()
+	return it
+}
+
+// open stands before the first entry of the node at it.at, which may be none.
+func (it *Iter) open() {
+	if !it.at.ok() {
+		it.lp = nil
+		return
+	}
+	id, v := it.t.at(it.at)
+	it.first = id
+	it.lp = it.s.node(v[0])
+	it.m = readMaster(it.lp)
+	if it.backwards {
+		it.start = listpack.Last(it.lp)
+		return
+	}
+	it.start = it.m.entries(it.lp)
+}
+
+// Next goes to the next entry; false when there is none.
+func (it *Iter) Next() bool {
+	for it.lp != nil {
+		if it.backwards && !it.stepBack() || !it.backwards && it.start == 0 {
+			it.turn()
+			continue
+		}
+		pos := it.readHead()
+		if it.backwards && it.ID.Less(it.from) || !it.backwards && it.to.Less(it.ID) {
+			it.lp = nil
+			return false
+		}
+		outside := it.backwards && it.to.Less(it.ID) || !it.backwards && it.ID.Less(it.from)
+		if !it.backwards {
+			it.start = it.skipValues(pos)
+		}
+		if !outside && (it.tombstones || it.flags&flagDeleted == 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// turn goes to the next node.
+func (it *Iter) turn() {
+	if it.backwards {
+		it.at = it.t.prev(it.at)
+	} else {
+		it.at = it.t.next(it.at)
+	}
+	it.open()
+}
+
+// stepBack moves from the end of an entry to its start, and remembers where the one before it ends.
+func (it *Iter) stepBack() bool {
+	n := number(it.lp, it.start)
+	if n == 0 {
+		return false // the end of the master entry
+	}
+	pos := it.start
+	for ; n > 0; n-- {
+		pos = listpack.Prev(it.lp, pos)
+	}
+	it.flagsAt = pos
+	it.start = listpack.Prev(it.lp, pos)
+	return true
+}
+
+// readHead reads an entry up to its first name or value, whose position it returns.
+func (it *Iter) readHead() int {
+	pos := it.flagsAt
+	if !it.backwards {
+		pos = it.start
+		it.flagsAt = pos
+	}
+	it.flags = number(it.lp, pos)
+	pos = listpack.Next(it.lp, pos)
+	ms := number(it.lp, pos)
+	pos = listpack.Next(it.lp, pos)
+	it.ID = it.first.plus(ms, number(it.lp, pos))
+	pos = listpack.Next(it.lp, pos)
+	it.Fields, it.name = it.m.fields, it.m.names
+	if it.flags&flagSameFields == 0 {
+		it.Fields, it.name = int(number(it.lp, pos)), 0
+		pos = listpack.Next(it.lp, pos)
+	}
+	it.value = pos
+	return pos
+}
+
+// skipValues is the position of the entry after the one whose values begin at pos; 0 at the end of the node.
+func (it *Iter) skipValues(pos int) int {
+	n := it.Fields
+	if it.name == 0 {
+		n *= 2
+	}
+	return skip(it.lp, pos, n+1)
+}
+
+// Pair is the next field of the entry and its value; it may be called Fields times.
+func (it *Iter) Pair() (field, value listpack.Elem) {
+	if it.name != 0 {
+		field = listpack.Get(it.lp, it.name)
+		it.name = listpack.Next(it.lp, it.name)
+	} else {
+		field = listpack.Get(it.lp, it.value)
+		it.value = listpack.Next(it.lp, it.value)
+	}
+	value = listpack.Get(it.lp, it.value)
+	it.value = listpack.Next(it.lp, it.value)
+	return field, value
+}
+
+// Has says whether there is an entry with this ID.
+func (s Stream) Has(id ID) bool {
+	it := s.Range(id, id)
+	return it.Next()
+}
+
+// Last is the ID of the last entry; false when there is none.
+func (s Stream) Last() (ID, bool) {
+	it := s.RangeBack(ID{}, MaxID())
+	ok := it.Next()
+	return it.ID, ok
+}
+
+// Edge is the ID of the first entry, or of the first tombstone if that comes earlier; MaxID when there is neither.
+func (s Stream) Edge() ID { return s.edge(true) }
+
+func (s Stream) edge(tombstones bool) ID {
+	it := s.Range(ID{}, MaxID())
+	it.tombstones = tombstones
+	if !it.Next() {
+		return MaxID()
+	}
+	return it.ID
+}
+
+// updateFirst finds the first entry again after some were removed.
+func (s Stream) updateFirst() {
+	if s.head[atLength] == 0 {
+		s.setID(atFirst, ID{})
+		return
+	}
+	s.setID(atFirst, s.edge(false))
+}

@@ -1,0 +1,59 @@
+package stream
+
+// This file holds what a group knows of how far behind it is.
+
+// hasTombstones says whether entries may have been deleted among those from an ID on.
+func (s Stream) hasTombstones(from ID) bool {
+	deleted := s.MaxDeletedID()
+	if s.Len() == 0 || deleted.IsZero() || deleted.Less(s.FirstID()) {
+		return false
+	}
+	return !deleted.Less(from)
+}
+
+// Lag is how many entries the group has not read yet; false when that cannot be told.
+func (s Stream) Lag(g Group) (lag int64, known bool) {
+	switch {
+	case s.EntriesAdded() == 0:
+		return 0, true
+	case g.EntriesRead() != Unknown && !s.hasTombstones(g.LastID()):
+		return s.EntriesAdded() - g.EntriesRead(), true
+	}
+	read := s.readUpTo(g.LastID())
+	return s.EntriesAdded() - read, read != Unknown
+}
+
+// readUpTo is how many of the entries ever added have an ID up to the given one; Unknown when that cannot be told.
+func (s Stream) readUpTo(id ID) int64 {
+	last, first, added, n := s.LastID(), s.FirstID(), s.EntriesAdded(), s.Len()
+	deleted := s.MaxDeletedID()
+	switch {
+	case added == 0:
+		return 0
+	case n == 0 && !last.Less(id), id == last:
+		return added
+	case last.Less(id):
+		return Unknown
+	case !deleted.IsZero() && !deleted.Less(first):
+		return Unknown
+	case id.Less(first):
+		return added - n
+	case id == first:
+		return added - n + 1
+	}
+	return Unknown
+}
+
+// Advance notes that the entry was delivered to a group, if it comes after all that were; false if it does not.
+func (s Stream) Advance(g Group, id ID) bool {
+	if !g.LastID().Less(id) {
+		return false
+	}
+	if read := g.EntriesRead(); read != Unknown && !s.hasTombstones(id) {
+		g.SetEntriesRead(read + 1)
+	} else if s.EntriesAdded() != 0 {
+		g.SetEntriesRead(s.readUpTo(id))
+	}
+	g.SetLastID(id)
+	return true
+}

@@ -1,0 +1,32 @@
+package listpack
+
+import (
+	"encoding/binary"
+
+	"github.com/covey-db/covey/internal/num"
+)
+
+// This file holds what is needed by owners of a listpack that make room in it themselves: nodes of big lists, which have
+// room before their listpack too.
+
+// HeadSize is the number of bytes before the first element.
+const HeadSize = headSize
+
+// ElemSize is the size of the element at pos, with the length behind it.
+func ElemSize(lp []byte, pos int) int { return elemSize(lp[pos:]) }
+
+// PutElem writes an element over all of dst, which has its EncodedSize.
+func PutElem(dst, b []byte) {
+	if v, ok := num.ParseInt(b); ok {
+		writeInt(dst, v)
+		return
+	}
+	writeStr(dst, b)
+}
+
+// SetHead makes a listpack of all of lp, whose elements have been written: it sets the total, the count and the end.
+func SetHead(lp []byte, count int) {
+	binary.LittleEndian.PutUint32(lp, uint32(len(lp)))
+	setCount(lp, count)
+	lp[len(lp)-1] = endByte
+}

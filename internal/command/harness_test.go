@@ -13,6 +13,7 @@ import (
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/mem"
+	"github.com/covey-db/covey/internal/object"
 	"github.com/covey-db/covey/internal/resp"
 	"github.com/covey-db/covey/internal/slot"
 	"github.com/covey-db/covey/internal/spec"
@@ -73,7 +74,7 @@ func newHarnessWith(t testing.TB, o harnessOptions) *harness {
 	}
 	for i := range opts.Parts {
 		arena := mem.NewArena(mem.Options{Published: opts.Used})
-		opts.Parts[i] = keyspace.New(keyspace.Options{Shard: i, Databases: opts.Databases, Arena: arena})
+		opts.Parts[i] = keyspace.New(keyspace.Options{Shard: i, Databases: opts.Databases, Arena: arena, Dropper: object.NewDropper(arena)})
 	}
 	h := &harness{e: engine.New(opts), clock: manual}
 	h.w = h.e.NewWorker()

@@ -95,6 +95,7 @@ func New(opts Options) *Engine {
 	e.Role.e = e
 	for i := range e.shards {
 		e.shards[i].Part = opts.Parts[i]
+		e.shards[i].Part.SetHasher(e.hasher)
 	}
 	if opts.Handlers != nil {
 		e.Register(opts.Handlers)

@@ -83,6 +83,7 @@ type Part struct {
 	arena   *mem.Arena
 	dbs     []*database // by index; nil until the first key is put there
 	dropper Dropper
+	hasher  Hasher // of members
 	shard   int
 	clock   uint32 // stamp of new records, 24 bits
 	keep    bool   // an overwritten record keeps its stamp
@@ -107,6 +108,13 @@ type database struct {
 func New(o Options) *Part {
 	return &Part{arena: o.Arena, dbs: make([]*database, o.Databases), dropper: o.Dropper, shard: o.Shard, wordsMax: wordsMax}
 }
+
+// SetHasher sets what hashes members. It must be set before the first value with members is put, and stays then.
+func (p *Part) SetHasher(h Hasher) { p.hasher = h }
+
+// HashMember is the hash of a member or field of a value. All parts of a node have the same one; its seed keeps clients
+// from choosing members that collide.
+func (p *Part) HashMember(b []byte) uint64 { return maphash.Bytes(p.hasher.seed, b) }
 
 // Arena is where the part's data lies.
 func (p *Part) Arena() *mem.Arena { return p.arena }

@@ -187,12 +187,14 @@ func (c *Ctx) markLate(keys []watchedKey) {
 	c.W.ready.later = nil
 }
 
-// ServeBlocked offers every key that somebody waits for, as after a change of all the data. w must not be in use elsewhere,
-// and the caller must hold no shard lock.
-func (e *Engine) ServeBlocked(w *Worker) {
+// ServeBlocked offers every key that somebody waits for, as after a change of all the data. The caller must hold no shard
+// lock.
+func (e *Engine) ServeBlocked() {
 	if e.blockedOnKeys.Load() == 0 {
 		return
 	}
+	w := e.NewWorker()
+	defer w.Drop()
 	c := w.background()
 	e.LockAll()
 	c.held = allShards
@@ -209,14 +211,9 @@ func (e *Engine) ServeBlocked(w *Worker) {
 }
 
 func (e *Engine) serveAfterPause() {
-	if e.blockedOnKeys.Load() == 0 {
-		return
+	if e.blockedOnKeys.Load() > 0 {
+		go e.ServeBlocked()
 	}
-	go func() {
-		w := e.NewWorker()
-		e.ServeBlocked(w)
-		w.Drop()
-	}()
 }
 
 // servant is the context in which the worker runs the commands of others, with a worker of its own for their replies and

@@ -130,6 +130,7 @@ func (f *follower) load(ctx context.Context, p *primaryConn, file io.Reader, s S
 	e.LockAll()
 	e.Log.Adopt(id, offset, loaded.StreamDB)
 	e.UnlockAll()
+	e.ServeBlocked()
 	f.m.log.Info("MASTER <-> REPLICA sync: Finished with success", "keys", loaded.Keys)
 	return nil
 }

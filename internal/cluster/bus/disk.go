@@ -40,7 +40,8 @@ type disk struct {
 		content     []byte
 		asked, done uint64 // numbers of writes: the last asked for, the last that is in its file
 		synced      bool   // what was asked for must survive a power failure before it counts as done
-		lateSync    bool   // what is in the file may not survive one yet
+		late        bool   // what is in the file may not survive one yet
+		quiet       bool   // and nothing else was asked for during lateSyncAfter
 		ended       bool
 		abandoned   bool // nobody waits any more: the bus stops
 	}
@@ -82,8 +83,12 @@ func (d *disk) await(n uint64) bool {
 	return d.mu.done >= n
 }
 
-// lateSyncMax is how long writes without fsync may follow each other before one is made with it.
-const lateSyncMax = time.Second
+const (
+	// lateSyncAfter is how long after a write without fsync one is made: the next write of a slot's move comes sooner.
+	lateSyncAfter = 50 * time.Millisecond
+	// lateSyncMax is how long writes without fsync may follow each other before one is made with it.
+	lateSyncMax = time.Second
+)
 
 // run writes until end is called and everything that was asked for is written. When there is nothing to write, what was
 // written without fsync is made safe.
@@ -129,23 +134,35 @@ func (j job) do(fsys vfs.FS, path string) error {
 func (d *disk) next(overdue bool) (j job, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for d.mu.done == d.mu.asked && !d.mu.ended && !d.mu.lateSync {
+	d.mu.quiet = false
+	if d.mu.late && d.mu.done == d.mu.asked {
+		timer := time.AfterFunc(lateSyncAfter, d.rest)
+		defer timer.Stop()
+	}
+	for d.mu.done == d.mu.asked && !d.mu.ended && !d.mu.quiet {
 		d.cond.Wait()
 	}
 	if d.mu.done == d.mu.asked {
-		d.mu.synced = false
-		return job{n: d.mu.done, synced: true}, d.mu.lateSync
+		return job{n: d.mu.done, synced: true}, d.mu.late
 	}
-	j = job{d.mu.content, d.mu.asked, d.mu.synced || overdue && d.mu.lateSync}
+	j = job{d.mu.content, d.mu.asked, d.mu.synced || overdue && d.mu.late}
 	d.mu.synced = false
 	return j, true
+}
+
+// rest says that it is time for the fsync that was put off.
+func (d *disk) rest() {
+	d.mu.Lock()
+	d.mu.quiet = true
+	d.cond.Broadcast()
+	d.mu.Unlock()
 }
 
 // finish tells everybody who waits for a job that it is done.
 func (d *disk) finish(j job) {
 	d.mu.Lock()
 	d.mu.done = j.n
-	d.mu.lateSync = !j.synced
+	d.mu.late = !j.synced
 	d.cond.Broadcast()
 	d.mu.Unlock()
 	select {

@@ -167,7 +167,11 @@ func (o *outbox) appendPersist(list []Effect) []Effect {
 	if o.persist == saveNothing {
 		return list
 	}
-	p := Persist{Sync: o.laterSync || o.persist == saveSynced, Hold: o.persist >= saveHeld}
+	if o.persist == saveHeld { // it must not wait for what can wait: the tick makes that durable
+		o.persist, o.later = saveNothing, o.laterSync
+		return append(list, Persist{Hold: true})
+	}
+	p := Persist{Sync: o.laterSync || o.persist == saveSynced, Hold: o.persist == saveSynced}
 	o.persist, o.later, o.laterSync = saveNothing, false, false
 	return append(list, p)
 }

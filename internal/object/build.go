@@ -19,20 +19,43 @@ type Builder struct {
 	at       Place
 	expireAt int64
 	limits   *Limits
+	kind     keyspace.Type // what is being built; TypeString while nothing is
+	set      setBuild
+	stream   streamBuild
+	scratch  []byte // kept from value to value
 }
 
 var _ rdb.ValueBuilder = (*Builder)(nil)
 
 // Begin starts a value.
 func (b *Builder) Begin(at Place, expireAt int64, limits *Limits) {
-	*b = Builder{at: at, expireAt: expireAt, limits: limits}
+	*b = Builder{at: at, expireAt: expireAt, limits: limits, scratch: b.scratch}
 }
 
 // End implements rdb.ValueBuilder: the value is put at its place.
-func (b *Builder) End() error { return nil }
+func (b *Builder) End() error {
+	switch b.kind {
+	case keyspace.TypeSet:
+		b.endSet()
+	case keyspace.TypeStream:
+		if err := b.endStream(); err != nil {
+			return err // Abort follows
+		}
+	}
+	b.kind = keyspace.TypeString
+	return nil
+}
 
 // Abort gives up a value whose input was wrong: what was built of it is freed.
-func (b *Builder) Abort() {}
+func (b *Builder) Abort() {
+	switch b.kind {
+	case keyspace.TypeSet:
+		b.set.edit.Discard()
+	case keyspace.TypeStream:
+		b.abortStream()
+	}
+	b.kind = keyspace.TypeString
+}
 
 // String implements rdb.ValueBuilder.
 func (b *Builder) String(v []byte) error {
@@ -54,9 +77,8 @@ func (b *Builder) Packed(p rdb.Packed) (taken bool, err error) {
 		b.putPacked(keyspace.TypeHash, p)
 	case p.Kind == rdb.KindZSet && count <= l.ZSetEntries.Load() && longest <= l.ZSetValue.Load():
 		b.putPacked(keyspace.TypeZSet, p)
-	case p.Kind == rdb.KindSet && p.Form == rdb.Intset && count <= l.SetIntset.Load(),
-		p.Kind == rdb.KindSet && p.Form == rdb.Listpack && count <= l.SetEntries.Load() && longest <= l.SetValue.Load():
-		b.putPacked(keyspace.TypeSet, p)
+	case p.Kind == rdb.KindSet:
+		return b.packedSet(p), nil
 	default:
 		return false, nil
 	}
@@ -66,23 +88,13 @@ func (b *Builder) Packed(p rdb.Packed) (taken bool, err error) {
 // refuse refuses what no file of this package takes.
 type refuse struct{}
 
-func (refuse) ListStart(uint64) error                   { return ErrUnknownType }
-func (refuse) ListElem([]byte) error                    { return ErrUnknownType }
-func (refuse) SetStart(uint64) error                    { return ErrUnknownType }
-func (refuse) SetElem([]byte) error                     { return ErrUnknownType }
-func (refuse) ZSetStart(uint64) error                   { return ErrUnknownType }
-func (refuse) ZSetElem([]byte, float64) error           { return ErrUnknownType }
-func (refuse) HashStart(uint64) error                   { return ErrUnknownType }
-func (refuse) HashField(_, _ []byte, _ int64) error     { return ErrUnknownType }
-func (refuse) StreamStart() error                       { return ErrUnknownType }
-func (refuse) StreamNode(*rdb.StreamNode) (bool, error) { return false, ErrUnknownType }
-func (refuse) StreamEntry(rdb.StreamID, [][]byte) error { return ErrUnknownType }
-func (refuse) StreamMeta(rdb.StreamMeta) error          { return ErrUnknownType }
-func (refuse) StreamGroup(rdb.StreamGroup) error        { return ErrUnknownType }
-func (refuse) StreamPending(rdb.StreamPending) error    { return ErrUnknownType }
-func (refuse) StreamConsumer(rdb.StreamConsumer) error  { return ErrUnknownType }
-func (refuse) StreamOwned(rdb.StreamID) error           { return ErrUnknownType }
-func (refuse) Module(rdb.ModuleID) error                { return ErrUnknownType }
+func (refuse) ListStart(uint64) error               { return ErrUnknownType }
+func (refuse) ListElem([]byte) error                { return ErrUnknownType }
+func (refuse) ZSetStart(uint64) error               { return ErrUnknownType }
+func (refuse) ZSetElem([]byte, float64) error       { return ErrUnknownType }
+func (refuse) HashStart(uint64) error               { return ErrUnknownType }
+func (refuse) HashField(_, _ []byte, _ int64) error { return ErrUnknownType }
+func (refuse) Module(rdb.ModuleID) error            { return ErrUnknownType }
 
 // putPacked keeps a compact value as it is.
 func (b *Builder) putPacked(t keyspace.Type, p rdb.Packed) {

@@ -13,6 +13,14 @@ func Copy(to Place, r keyspace.Rec, limits *Limits, scratch []byte) []byte {
 		to.Part.PutInline(to.DB, to.Key, r.Type(), r.Encoding(), r.Value(), r.ExpireAt())
 		return scratch
 	}
+	if r.Encoding() == keyspace.EncStream {
+		copyStream(to, r)
+		return scratch
+	}
+	if r.Type() == keyspace.TypeSet {
+		copySet(to, r, limits)
+		return scratch
+	}
 	scratch = AppendTyped(scratch[:0], r, nil)
 	var b Builder
 	b.Begin(to, r.ExpireAt(), limits)

@@ -1,6 +1,8 @@
 package object
 
 import (
+	"github.com/covey-db/covey/internal/enc/stream"
+	"github.com/covey-db/covey/internal/enc/table"
 	"github.com/covey-db/covey/internal/invariant"
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/mem"
@@ -63,6 +65,11 @@ func (d *Dropper) FreeSome(budget int) (left int64) {
 // free frees about budget elements of a value. When it is not done it has to be called again with the same root.
 func (v *dropped) free(a *mem.Arena, budget int) (spent int, done bool) {
 	switch v.encoding {
+	case keyspace.EncHashtable:
+		t := table.Open(a, v.root)
+		return t.Free(budget)
+	case keyspace.EncStream:
+		return stream.FreeSome(a, v.root, budget)
 	default:
 		invariant.That(false, "object: a root of an encoding that nothing frees")
 		return 0, true

@@ -19,6 +19,10 @@ func SaveType(r keyspace.Rec) rdb.Type {
 	switch r.Type() {
 	case keyspace.TypeString:
 		return rdb.TypeString
+	case keyspace.TypeSet:
+		return saveSetType(r)
+	case keyspace.TypeStream:
+		return rdb.TypeStream2
 	}
 	invariant.That(false, "object: a type that cannot be saved")
 	return 0
@@ -32,6 +36,10 @@ func AppendValue(dst []byte, r keyspace.Rec, lzf *checksum.LZF) []byte {
 			return rdb.AppendInt(dst, r.Int())
 		}
 		return rdb.AppendString(dst, r.Value(), lzf)
+	case keyspace.TypeSet:
+		return appendSet(dst, r, lzf)
+	case keyspace.TypeStream:
+		return appendStream(dst, OpenStream(r), lzf)
 	}
 	invariant.That(false, "object: a type that cannot be saved")
 	return dst

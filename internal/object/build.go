@@ -21,6 +21,7 @@ type Builder struct {
 	limits   *Limits
 	kind     keyspace.Type // what is being built; TypeString while nothing is
 	set      setBuild
+	zset     ZSetEdit
 	stream   streamBuild
 	scratch  []byte // kept from value to value
 }
@@ -37,6 +38,8 @@ func (b *Builder) End() error {
 	switch b.kind {
 	case keyspace.TypeSet:
 		b.endSet()
+	case keyspace.TypeZSet:
+		b.endZSet()
 	case keyspace.TypeStream:
 		if err := b.endStream(); err != nil {
 			return err // Abort follows
@@ -51,6 +54,8 @@ func (b *Builder) Abort() {
 	switch b.kind {
 	case keyspace.TypeSet:
 		b.set.edit.Discard()
+	case keyspace.TypeZSet:
+		b.zset.Discard()
 	case keyspace.TypeStream:
 		b.abortStream()
 	}
@@ -75,8 +80,8 @@ func (b *Builder) Packed(p rdb.Packed) (taken bool, err error) {
 	switch {
 	case p.Kind == rdb.KindHash && count <= l.HashEntries.Load() && longest <= l.HashValue.Load():
 		b.putPacked(keyspace.TypeHash, p)
-	case p.Kind == rdb.KindZSet && count <= l.ZSetEntries.Load() && longest <= l.ZSetValue.Load():
-		b.putPacked(keyspace.TypeZSet, p)
+	case p.Kind == rdb.KindZSet:
+		return b.packedZSet(p), nil
 	case p.Kind == rdb.KindSet:
 		return b.packedSet(p), nil
 	default:
@@ -90,8 +95,6 @@ type refuse struct{}
 
 func (refuse) ListStart(uint64) error               { return ErrUnknownType }
 func (refuse) ListElem([]byte) error                { return ErrUnknownType }
-func (refuse) ZSetStart(uint64) error               { return ErrUnknownType }
-func (refuse) ZSetElem([]byte, float64) error       { return ErrUnknownType }
 func (refuse) HashStart(uint64) error               { return ErrUnknownType }
 func (refuse) HashField(_, _ []byte, _ int64) error { return ErrUnknownType }
 func (refuse) Module(rdb.ModuleID) error            { return ErrUnknownType }

@@ -68,6 +68,8 @@ func (v *dropped) free(a *mem.Arena, budget int) (spent int, done bool) {
 	case keyspace.EncHashtable:
 		t := table.Open(a, v.root)
 		return t.Free(budget)
+	case keyspace.EncSkiplist:
+		return freeRanked(a, v.root, budget)
 	case keyspace.EncStream:
 		return stream.FreeSome(a, v.root, budget)
 	default:

@@ -21,6 +21,8 @@ func SaveType(r keyspace.Rec) rdb.Type {
 		return rdb.TypeString
 	case keyspace.TypeSet:
 		return saveSetType(r)
+	case keyspace.TypeZSet:
+		return saveZSetType(r)
 	case keyspace.TypeStream:
 		return rdb.TypeStream2
 	}
@@ -38,6 +40,8 @@ func AppendValue(dst []byte, r keyspace.Rec, lzf *checksum.LZF) []byte {
 		return rdb.AppendString(dst, r.Value(), lzf)
 	case keyspace.TypeSet:
 		return appendSet(dst, r, lzf)
+	case keyspace.TypeZSet:
+		return appendZSet(dst, r, lzf)
 	case keyspace.TypeStream:
 		return appendStream(dst, OpenStream(r), lzf)
 	}

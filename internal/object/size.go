@@ -17,6 +17,10 @@ func Size(r keyspace.Rec, samples int) int64 {
 		root, _ := r.Root()
 		t := table.Open(r.Arena(), root)
 		return size + t.Bytes()
+	case keyspace.EncSkiplist:
+		root, _ := r.Root()
+		z := openRanked(r.Arena(), root)
+		return size + z.bytes()
 	case keyspace.EncStream:
 		return size + OpenStream(r).Bytes(samples)
 	}

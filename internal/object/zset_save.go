@@ -1,0 +1,35 @@
+package object
+
+import (
+	"github.com/covey-db/covey/internal/checksum"
+	"github.com/covey-db/covey/internal/enc/table"
+	"github.com/covey-db/covey/internal/keyspace"
+	"github.com/covey-db/covey/internal/rdb"
+)
+
+// This file holds how sorted sets are written.
+
+func saveZSetType(r keyspace.Rec) rdb.Type {
+	if r.Encoding() == keyspace.EncSkiplist {
+		return rdb.TypeZSet
+	}
+	return rdb.TypeZSetListpack
+}
+
+// appendZSet writes a small sorted set as it is, and a big one from the highest member on, as Redis does: a reader that puts
+// every member in front of the others is quick.
+func appendZSet(dst []byte, r keyspace.Rec, lzf *checksum.LZF) []byte {
+	if r.Encoding() != keyspace.EncSkiplist {
+		return rdb.AppendString(dst, r.Value(), lzf)
+	}
+	root, _ := r.Root()
+	a := r.Arena()
+	z := openRanked(a, root)
+	n := z.tree.Len()
+	dst = rdb.AppendLen(dst, uint64(n))
+	for c := z.tree.At(n - 1); c.Valid(); c.Prev() {
+		e := table.ScoredAt(a, c.Ref())
+		dst = rdb.AppendDouble(rdb.AppendString(dst, e.Member(), lzf), e.Score())
+	}
+	return dst
+}

@@ -61,6 +61,8 @@ func Table(d Deps) map[string]engine.Handler {
 		memoryHandlers(d),
 		debugHandlers(d),
 		stringHandlers(),
+		bitHandlers(),
+		hyperLogLogHandlers(),
 		connectionHandlers(),
 		transactionHandlers(),
 		clientHandlers(),

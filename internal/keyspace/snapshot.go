@@ -186,6 +186,12 @@ func (p *Part) beforeChange(d *database, t *slotTable, r Rec) {
 	}
 }
 
+// BeforeWrite is for who has found a record with Find and is about to change it in place, as if FindForWrite had found it.
+func (p *Part) BeforeWrite(db int, k *Key, r Rec) {
+	d := p.dbs[db]
+	p.beforeChange(d, &d.slots[k.Slot>>shardBits], r)
+}
+
 func (p *Part) handOver(d *database, t *slotTable, r Rec) {
 	for l := range Lane(Lanes) {
 		if !t.isPending(l) || !r.stale(t, l) {

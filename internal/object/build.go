@@ -3,6 +3,7 @@ package object
 import (
 	"errors"
 
+	"github.com/covey-db/covey/internal/enc/list"
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/rdb"
 )
@@ -23,6 +24,7 @@ type Builder struct {
 	set      setBuild
 	zset     ZSetEdit
 	stream   streamBuild
+	list     list.List
 	scratch  []byte // kept from value to value
 }
 
@@ -40,6 +42,8 @@ func (b *Builder) End() error {
 		b.endSet()
 	case keyspace.TypeZSet:
 		b.endZSet()
+	case keyspace.TypeList:
+		b.endList()
 	case keyspace.TypeStream:
 		if err := b.endStream(); err != nil {
 			return err // Abort follows
@@ -56,6 +60,8 @@ func (b *Builder) Abort() {
 		b.set.edit.Discard()
 	case keyspace.TypeZSet:
 		b.zset.Discard()
+	case keyspace.TypeList:
+		freeList(b.at.Part.Arena(), &b.list)
 	case keyspace.TypeStream:
 		b.abortStream()
 	}
@@ -84,6 +90,8 @@ func (b *Builder) Packed(p rdb.Packed) (taken bool, err error) {
 		return b.packedZSet(p), nil
 	case p.Kind == rdb.KindSet:
 		return b.packedSet(p), nil
+	case p.Kind == rdb.KindList:
+		return b.packedList(p), nil
 	default:
 		return false, nil
 	}
@@ -93,8 +101,6 @@ func (b *Builder) Packed(p rdb.Packed) (taken bool, err error) {
 // refuse refuses what no file of this package takes.
 type refuse struct{}
 
-func (refuse) ListStart(uint64) error               { return ErrUnknownType }
-func (refuse) ListElem([]byte) error                { return ErrUnknownType }
 func (refuse) HashStart(uint64) error               { return ErrUnknownType }
 func (refuse) HashField(_, _ []byte, _ int64) error { return ErrUnknownType }
 func (refuse) Module(rdb.ModuleID) error            { return ErrUnknownType }

@@ -13,6 +13,10 @@ func Copy(to Place, r keyspace.Rec, limits *Limits, scratch []byte) []byte {
 		to.Part.PutInline(to.DB, to.Key, r.Type(), r.Encoding(), r.Value(), r.ExpireAt())
 		return scratch
 	}
+	if r.Encoding() == keyspace.EncQuicklist {
+		copyList(to, r)
+		return scratch
+	}
 	if r.Encoding() == keyspace.EncStream {
 		copyStream(to, r)
 		return scratch

@@ -1,6 +1,7 @@
 package object
 
 import (
+	"github.com/covey-db/covey/internal/enc/list"
 	"github.com/covey-db/covey/internal/enc/stream"
 	"github.com/covey-db/covey/internal/enc/table"
 	"github.com/covey-db/covey/internal/invariant"
@@ -70,6 +71,8 @@ func (v *dropped) free(a *mem.Arena, budget int) (spent int, done bool) {
 		return t.Free(budget)
 	case keyspace.EncSkiplist:
 		return freeRanked(a, v.root, budget)
+	case keyspace.EncQuicklist:
+		return list.FreeSome(a, v.root, budget)
 	case keyspace.EncStream:
 		return stream.FreeSome(a, v.root, budget)
 	default:

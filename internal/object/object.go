@@ -17,6 +17,7 @@ package object
 import (
 	"sync/atomic"
 
+	"github.com/covey-db/covey/internal/enc/list"
 	"github.com/covey-db/covey/internal/keyspace"
 )
 
@@ -32,6 +33,7 @@ type Place struct {
 type Limits struct {
 	HashEntries, HashValue   atomic.Int64 // fields; bytes of a field or value
 	ListSize                 atomic.Int64 // elements of a node, or -1 to -5 for 4 to 64 KB
+	ListPlain                atomic.Int64 // bytes from which an element lies in a node as it is: DEBUG QUICKLIST-PACKED-THRESHOLD
 	SetIntset                atomic.Int64 // members
 	SetEntries, SetValue     atomic.Int64 // members; bytes of one
 	ZSetEntries, ZSetValue   atomic.Int64 // members; bytes of one
@@ -42,7 +44,7 @@ type Limits struct {
 // SetDefaults sets what Redis has when nothing is configured.
 func (l *Limits) SetDefaults() {
 	for limit, n := range map[*atomic.Int64]int64{
-		&l.HashEntries: 512, &l.HashValue: 64, &l.ListSize: -2, &l.SetIntset: 512, &l.SetEntries: 128, &l.SetValue: 64,
+		&l.HashEntries: 512, &l.HashValue: 64, &l.ListSize: -2, &l.ListPlain: list.PlainMin, &l.SetIntset: 512, &l.SetEntries: 128, &l.SetValue: 64,
 		&l.ZSetEntries: 128, &l.ZSetValue: 64, &l.HLLSparse: 3000, &l.StreamBytes: 4096, &l.StreamNodes: 100,
 	} {
 		limit.Store(n)

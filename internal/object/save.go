@@ -23,6 +23,8 @@ func SaveType(r keyspace.Rec) rdb.Type {
 		return saveSetType(r)
 	case keyspace.TypeZSet:
 		return saveZSetType(r)
+	case keyspace.TypeList:
+		return rdb.TypeListListpacks
 	case keyspace.TypeStream:
 		return rdb.TypeStream2
 	}
@@ -42,6 +44,8 @@ func AppendValue(dst []byte, r keyspace.Rec, lzf *checksum.LZF) []byte {
 		return appendSet(dst, r, lzf)
 	case keyspace.TypeZSet:
 		return appendZSet(dst, r, lzf)
+	case keyspace.TypeList:
+		return appendList(dst, r, lzf)
 	case keyspace.TypeStream:
 		return appendStream(dst, OpenStream(r), lzf)
 	}

@@ -21,6 +21,9 @@ func Size(r keyspace.Rec, samples int) int64 {
 		root, _ := r.Root()
 		z := openRanked(r.Arena(), root)
 		return size + z.bytes()
+	case keyspace.EncQuicklist:
+		l := OpenList(r)
+		return size + l.big.Memory(samples)
 	case keyspace.EncStream:
 		return size + OpenStream(r).Bytes(samples)
 	}

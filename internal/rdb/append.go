@@ -61,6 +61,15 @@ func appendLZF(dst, s []byte, lzf *checksum.LZF) ([]byte, bool) {
 	return out[:len(head)+copy(out[len(head):], out[body:])], true
 }
 
+// AppendListNode writes a node of TypeListListpacks: a listpack, or an element as it is.
+func AppendListNode(dst, b []byte, plain bool, lzf *checksum.LZF) []byte {
+	form := uint64(nodePacked)
+	if plain {
+		form = nodePlain
+	}
+	return AppendString(AppendLen(dst, form), b, lzf)
+}
+
 // AppendInt writes a string that is the text of a number.
 func AppendInt(dst []byte, v int64) []byte {
 	switch {

@@ -117,6 +117,19 @@ func (c *Ctx) WriteString(i int) (rec keyspace.Rec, exists, ok bool) {
 	return c.wantType(rec, exists, keyspace.TypeString)
 }
 
+// ReadType finds the i-th key as a value of a type for reading. ok is false when the error has been replied; a missing key is
+// (Rec{}, false, true).
+func (c *Ctx) ReadType(i int, t keyspace.Type) (rec keyspace.Rec, exists, ok bool) {
+	rec, exists = c.Find(i)
+	return c.wantType(rec, exists, t)
+}
+
+// WriteType finds the i-th key as a value of a type that is about to change.
+func (c *Ctx) WriteType(i int, t keyspace.Type) (rec keyspace.Rec, exists, ok bool) {
+	rec, exists = c.FindWrite(i)
+	return c.wantType(rec, exists, t)
+}
+
 func (c *Ctx) wantType(rec keyspace.Rec, exists bool, t keyspace.Type) (keyspace.Rec, bool, bool) {
 	if exists && rec.Type() != t {
 		c.Err(ErrWrongType)

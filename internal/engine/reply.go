@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/covey-db/covey/internal/resp"
+import (
+	"strconv"
+
+	"github.com/covey-db/covey/internal/resp"
+)
 
 // Texts of common errors, as Redis words them. A text without a leading code gets ERR when it is sent.
 const (
@@ -122,14 +126,47 @@ func (c *Ctx) Defer() Deferred { return Deferred{c.W.Out.mark()} }
 
 // CloseArray puts the array header in front of what was appended since Defer.
 func (c *Ctx) CloseArray(d Deferred, n int) {
-	body := c.W.Out.bytesSince(d.at)
-	c.W.Out.cutBack(d.at)
-	c.Array(n)
-	if len(body) < bigReplyBytes {
-		c.W.Out.buf = append(c.W.Out.buf, body...)
+	var head [headMax]byte
+	c.putInFront(d, resp.AppendArray(head[:0], n))
+}
+
+// CloseSet puts the set header in front of what was appended since Defer.
+func (c *Ctx) CloseSet(d Deferred, n int) {
+	var head [headMax]byte
+	c.putInFront(d, resp.AppendSet(head[:0], c.S.proto, n))
+}
+
+// CloseScan makes the reply of a scan of what was appended since Defer, n elements: the cursor to go on with, and the
+// elements.
+func (c *Ctx) CloseScan(d Deferred, cursor uint64, n int) {
+	var head [3 * headMax]byte
+	var text [20]byte
+	h := resp.AppendArray(head[:0], 2)
+	h = resp.AppendBulk(h, strconv.AppendUint(text[:0], cursor, 10))
+	c.putInFront(d, resp.AppendArray(h, n))
+}
+
+// headMax is the room for the header of an aggregate or a cursor.
+const headMax = 32
+
+// putInFront puts bytes in front of what was appended since Defer.
+func (c *Ctx) putInFront(d Deferred, head []byte) {
+	o := &c.W.Out
+	if len(o.segs) == d.at.segs {
+		end := len(o.buf)
+		o.buf = append(o.buf, head...)
+		copy(o.buf[d.at.buf+len(head):], o.buf[d.at.buf:end])
+		copy(o.buf[d.at.buf:], head)
 		return
 	}
-	c.W.Out.seal()
-	c.W.Out.segs = append(c.W.Out.segs, body)
-	c.W.Out.size += len(body)
+	body := o.bytesSince(d.at)
+	o.cutBack(d.at)
+	o.buf = append(o.buf, head...)
+	if len(body) < bigReplyBytes {
+		o.buf = append(o.buf, body...)
+		return
+	}
+	o.seal()
+	o.segs = append(o.segs, body)
+	o.size += len(body)
 }

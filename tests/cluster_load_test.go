@@ -1,8 +1,11 @@
 package tests
 
 import (
+	"errors"
 	"fmt"
+	"os/exec"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -162,4 +165,35 @@ func TestReshardUnderLoad(t *testing.T) {
 	l.mustNotFail(t)
 	l.mustKeepAll(t)
 	redisCLI(t, "--cluster", "check", top.Nodes[3].Addr())
+}
+
+// TestRedisCLICoversAnUnownedSlot: redis-cli gives a slot without owner to a node in a transaction of CLUSTER commands.
+func TestRedisCLICoversAnUnownedSlot(t *testing.T) {
+	t.Parallel()
+	top := startC3(t)
+	const lost = "100"
+	for _, node := range top.Nodes {
+		node.Want(t, "+OK", "CLUSTER", "DELSLOTS", lost)
+	}
+	address := fmt.Sprintf("127.0.0.1:%d", top.Nodes[0].Port)
+	fix := exec.Command(testkit.Need(t, "redis-cli"), "--cluster", "fix", address)
+	fix.Stdin = strings.NewReader("yes\n")
+	if out, err := fix.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	testkit.Eventually(t, 5*time.Second, func() error {
+		out, err := exec.Command(testkit.Need(t, "redis-cli"), "--cluster", "check", address).CombinedOutput()
+		if err == nil && !strings.Contains(string(out), "All 16384 slots covered") {
+			err = errors.New("slots are not covered")
+		}
+		if err != nil {
+			return fmt.Errorf("%w\n%s", err, out)
+		}
+		return nil
+	})
+	mixed := top.Nodes[0].Dial(t)
+	mixed.Want(t, "+OK", "MULTI")
+	mixed.Want(t, "+QUEUED", "CLUSTER", "BUMPEPOCH")
+	mixed.Want(t, "+QUEUED", "CLUSTER", "COUNTKEYSINSLOT", "1")
+	mixed.Want(t, "[-ERR... :0]", "EXEC")
 }

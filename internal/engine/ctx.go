@@ -108,5 +108,8 @@ func (c *Ctx) Proto() resp.Version { return c.S.proto }
 // InExec says whether the command runs inside EXEC or a script, where nothing may wait.
 func (c *Ctx) InExec() bool { return c.inExec }
 
+// HoldsLocks says whether the command, or its transaction, holds any shard.
+func (c *Ctx) HoldsLocks() bool { return c.held != 0 }
+
 // FromPrimary says whether the command came over the link to this node's primary.
 func (c *Ctx) FromPrimary() bool { return c.S.primaryLink }

@@ -17,17 +17,19 @@ import (
 // order is a CLUSTER command on its way.
 type order struct {
 	args [][]byte // behind CLUSTER
-	wait engine.Wait
+	// answer takes the reply, on any goroutine.
+	answer func(core.Reply)
 }
 
 const (
-	errInTransaction = "ERR CLUSTER commands that change the cluster cannot be part of a transaction or a script"
+	errInTransaction = "ERR CLUSTER commands that change the cluster cannot be part of a transaction or a script that uses keys"
+	errStopping      = "ERR the server is shutting down"
 	errManyOrders    = "ERR too many CLUSTER commands are waiting"
 )
 
 // cmdOrder hands a command to the bus.
 func (b *Bus) cmdOrder(c *engine.Ctx) {
-	if c.InExec() { // its answer waits for locks that the transaction holds
+	if c.HoldsLocks() { // its answer waits for locks that the transaction holds
 		c.Err(errInTransaction)
 		return
 	}
@@ -35,26 +37,48 @@ func (b *Bus) cmdOrder(c *engine.Ctx) {
 	for i, a := range c.Args[1:] {
 		o.args[i] = bytes.Clone(a)
 	}
-	o.wait = c.Suspend(engine.WaitWork, 0, nil, nil)
+	if c.InExec() {
+		b.orderNow(c, o)
+		return
+	}
+	wait := c.Suspend(engine.WaitWork, 0, nil, nil)
+	o.answer = func(r core.Reply) { wait.Resume(func(c *engine.Ctx) { give(c, r) }) }
 	select {
 	case b.orders <- o:
 	default:
-		o.wait.Resume(func(c *engine.Ctx) { c.Err(errManyOrders) })
+		o.answer(core.Reply{Kind: core.Failure, Text: errManyOrders})
 	}
 }
 
-// answer ends the wait of the client.
-func (o *order) answer(r core.Reply) {
-	o.wait.Resume(func(c *engine.Ctx) {
-		switch r.Kind {
-		case core.Failure:
-			c.Err(r.Text)
-		case core.Integer:
-			c.ReplyInt(r.Number)
-		default:
-			c.Simple(r.Text)
-		}
-	})
+// orderNow runs a command of a transaction: the next one comes when it is done. Operators' tools send such transactions; a
+// loop that waits here is relieved by its watchdog.
+func (b *Bus) orderNow(c *engine.Ctx, o *order) {
+	done := make(chan core.Reply, 1)
+	o.answer = func(r core.Reply) { done <- r }
+	select {
+	case b.orders <- o:
+	default:
+		c.Err(errManyOrders)
+		return
+	}
+	select {
+	case r := <-done:
+		give(c, r)
+	case <-b.stopped:
+		c.Err(errStopping)
+	}
+}
+
+// give replies what the core answered.
+func give(c *engine.Ctx, r core.Reply) {
+	switch r.Kind {
+	case core.Failure:
+		c.Err(r.Text)
+	case core.Integer:
+		c.ReplyInt(r.Number)
+	default:
+		c.Simple(r.Text)
+	}
 }
 
 // counted is what a command may ask about keys, looked up before the core is stepped.

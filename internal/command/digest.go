@@ -8,6 +8,7 @@ import (
 	"github.com/covey-db/covey/internal/invariant"
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/num"
+	"github.com/covey-db/covey/internal/object"
 )
 
 // A digest tells whether two servers hold the same data; it is the one that DEBUG DIGEST of Redis computes. What has no
@@ -34,16 +35,34 @@ func (d *digest) mixNumber(n int) { d.mix([]byte{byte(n >> 24), byte(n >> 16), b
 // mixValue mixes type and value of a record, and whether it expires.
 func (d *digest) mixValue(rec keyspace.Rec) {
 	d.mixNumber(int(rec.Type()))
-	invariant.That(rec.Type() == keyspace.TypeString, "command: a type without a digest")
+	switch rec.Type() {
+	case keyspace.TypeString:
+		d.mixString(rec)
+	case keyspace.TypeSet:
+		d.addSet(rec)
+	default:
+		invariant.That(false, "command: a type without a digest")
+	}
+	if rec.HasExpiry() {
+		d.add([]byte("!!expire!!"))
+	}
+}
+
+func (d *digest) mixString(rec keyspace.Rec) {
 	if rec.Encoding() == keyspace.EncInt {
 		var text [20]byte
 		d.mix(num.AppendInt(text[:0], rec.Int()))
 	} else {
 		d.mix(rec.Value())
 	}
-	if rec.HasExpiry() {
-		d.add([]byte("!!expire!!"))
-	}
+}
+
+func (d *digest) addSet(rec keyspace.Rec) {
+	s := object.OpenSet(nil, rec)
+	s.EachText(func(text []byte) bool {
+		d.add(text)
+		return true
+	})
 }
 
 func (d *digest) String() string { return hex.EncodeToString(d[:]) }

@@ -61,6 +61,7 @@ func Table(d Deps) map[string]engine.Handler {
 		memoryHandlers(d),
 		debugHandlers(d),
 		stringHandlers(),
+		setHandlers(),
 		bitHandlers(),
 		hyperLogLogHandlers(),
 		connectionHandlers(),

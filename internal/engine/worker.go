@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/covey-db/covey/internal/enc/table"
 	"github.com/covey-db/covey/internal/resp"
 )
 
@@ -18,6 +19,7 @@ type Worker struct {
 	cmd     resp.Command
 	effects effects
 	scratch []byte
+	dice    table.Dice
 	calls   []callStats // by row ID
 	epoch   time.Time   // base of the monotonic readings
 	logged  bool        // effects were appended since the last Kick
@@ -48,7 +50,7 @@ type callStats struct {
 
 // NewWorker makes a worker and adds it to the list that INFO sums up.
 func (e *Engine) NewWorker() *Worker {
-	w := &Worker{e: e, calls: make([]callStats, len(e.commands)), epoch: time.Now(), ready: &readyKeys{}}
+	w := &Worker{e: e, calls: make([]callStats, len(e.commands)), epoch: time.Now(), ready: &readyKeys{}, dice: table.Dice(e.Random())}
 	w.Out.buf = make([]byte, 0, bigReplyBytes)
 	w.ctx.e, w.ctx.W = e, w
 	e.workers.Lock()
@@ -129,6 +131,9 @@ func (w *Worker) SetScratch(b []byte) {
 		w.scratch = b
 	}
 }
+
+// Dice makes random numbers: which member of a set is taken.
+func (w *Worker) Dice() *table.Dice { return &w.dice }
 
 // SumCounters adds up the counters of all workers.
 func (e *Engine) SumCounters() *Counters {

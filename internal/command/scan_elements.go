@@ -1,0 +1,54 @@
+package command
+
+import (
+	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/glob"
+)
+
+// This file holds what SSCAN, HSCAN and ZSCAN have in common: the words behind the cursor.
+
+// scanCursor reads argument 2 as the cursor of a scan of elements.
+func scanCursor(c *engine.Ctx) (cursor uint64, ok bool) {
+	if cursor, ok = parseCursor(c.Args[2]); !ok {
+		c.Err("ERR invalid cursor")
+	}
+	return cursor, ok
+}
+
+// elementScan is what a scan of elements looks at and takes.
+type elementScan struct {
+	pattern []byte // nil: all
+	count   int
+}
+
+// takes tells whether the pattern matches a member or field.
+func (o *elementScan) takes(name []byte) bool {
+	return o.pattern == nil || glob.Match(o.pattern, name, false)
+}
+
+// parseElementScan reads the words behind SSCAN key cursor.
+func parseElementScan(c *engine.Ctx) (o elementScan, ok bool) {
+	o.count = 10
+	for i := 3; i < len(c.Args); i += 2 {
+		switch more := i+1 < len(c.Args); {
+		case more && c.ArgIs(i, "COUNT"):
+			n, ok := c.Int(i + 1)
+			if !ok {
+				return o, false
+			}
+			if n < 1 {
+				c.Err(engine.ErrSyntax)
+				return o, false
+			}
+			o.count = int(n)
+		case more && c.ArgIs(i, "MATCH"):
+			if o.pattern = c.Args[i+1]; string(o.pattern) == "*" {
+				o.pattern = nil
+			}
+		default:
+			c.Err(engine.ErrSyntax)
+			return o, false
+		}
+	}
+	return o, true
+}

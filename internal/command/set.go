@@ -1,0 +1,201 @@
+package command
+
+import (
+	"github.com/covey-db/covey/internal/config"
+	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/keyspace"
+	"github.com/covey-db/covey/internal/object"
+)
+
+// This file holds the commands on single sets but those that take members by chance (set_random.go). What works on several
+// sets is in set_algebra.go.
+
+func setHandlers() map[string]engine.Handler {
+	return map[string]engine.Handler{
+		"sadd":        {Run: cmdSAdd},
+		"srem":        {Run: cmdSRem},
+		"smove":       {Run: cmdSMove},
+		"sismember":   {Run: cmdSIsMember},
+		"smismember":  {Run: cmdSMIsMember},
+		"scard":       {Run: cmdSCard},
+		"smembers":    {Run: func(c *engine.Ctx) { cmdSInter(c, 0) }},
+		"sscan":       {Run: cmdSScan},
+		"spop":        {Run: cmdSPop},
+		"srandmember": {Run: cmdSRandMember},
+		"sinter":      {Run: func(c *engine.Ctx) { cmdSInter(c, 0) }},
+		"sintercard":  {Run: cmdSInterCard},
+		"sinterstore": {Run: cmdSInterStore},
+		"sunion":      {Run: func(c *engine.Ctx) { combineSets(c, setUnion, "") }},
+		"sunionstore": {Run: func(c *engine.Ctx) { combineSets(c, setUnion, "sunionstore") }},
+		"sdiff":       {Run: func(c *engine.Ctx) { combineSets(c, setDiff, "") }},
+		"sdiffstore":  {Run: func(c *engine.Ctx) { combineSets(c, setDiff, "sdiffstore") }},
+	}
+}
+
+// readSet finds the i-th key as a set, an empty one if it is missing; false when it is of another type.
+func readSet(c *engine.Ctx, i int) (s object.Set, ok bool) {
+	rec, exists, ok := c.ReadType(i, keyspace.TypeSet)
+	if exists && ok {
+		s = object.OpenSet(c.Part(i), rec)
+	}
+	return s, ok
+}
+
+// editSet begins to change the i-th key, which is there.
+func editSet(c *engine.Ctx, i int) object.SetEdit {
+	return object.EditSet(c.Place(i), &c.Engine().Settings.Encoding, c.W.Scratch())
+}
+
+// commitSet ends a change of the i-th key by which its set got or lost so many members.
+func commitSet(c *engine.Ctx, i int, e *object.SetEdit, event string, changes int) {
+	left := e.Commit()
+	c.W.SetScratch(e.Scratch())
+	if changes == 0 {
+		return
+	}
+	c.Changed(i)
+	c.CountChanges(changes - 1)
+	c.Notify(config.EventSet, event, i)
+	if left == 0 {
+		c.Notify(config.EventGeneric, "del", i)
+	}
+}
+
+func cmdSAdd(c *engine.Ctx) {
+	_, exists, ok := c.WriteType(0, keyspace.TypeSet)
+	if !ok {
+		return
+	}
+	members := c.Args[2:]
+	var e object.SetEdit
+	if exists {
+		e = editSet(c, 0)
+		e.Expect(len(members))
+	} else {
+		e = object.NewSet(c.Place(0), &c.Engine().Settings.Encoding, c.W.Scratch(), members[0], len(members))
+	}
+	added := 0
+	for _, m := range members {
+		if e.Add(m) {
+			added++
+		}
+	}
+	commitSet(c, 0, &e, "sadd", added)
+	c.ReplyInt(int64(added))
+}
+
+func cmdSRem(c *engine.Ctx) {
+	_, exists, ok := c.WriteType(0, keyspace.TypeSet)
+	if !ok {
+		return
+	}
+	if !exists {
+		c.ReplyInt(0)
+		return
+	}
+	e := editSet(c, 0)
+	removed := 0
+	for _, m := range c.Args[2:] {
+		if e.Remove(m) {
+			removed++
+		}
+	}
+	commitSet(c, 0, &e, "srem", removed)
+	c.ReplyInt(int64(removed))
+}
+
+func cmdSMove(c *engine.Ctx) {
+	_, exists, ok := c.WriteType(0, keyspace.TypeSet)
+	if !exists {
+		c.ReplyInt(0)
+		return
+	}
+	if !ok {
+		return
+	}
+	_, taken, ok := c.WriteType(1, keyspace.TypeSet)
+	if !ok {
+		return
+	}
+	member := c.Args[3]
+	e := editSet(c, 0)
+	if string(c.Key(0).Bytes) == string(c.Key(1).Bytes) {
+		s := e.View()
+		c.Bool01(s.Contains(member))
+		return
+	}
+	if !e.Remove(member) {
+		c.ReplyInt(0)
+		return
+	}
+	commitSet(c, 0, &e, "srem", 1)
+	if taken {
+		e = editSet(c, 1)
+	} else {
+		e = object.NewSet(c.Place(1), &c.Engine().Settings.Encoding, c.W.Scratch(), member, 1)
+	}
+	added := 0
+	if e.Add(member) {
+		added = 1
+	}
+	commitSet(c, 1, &e, "sadd", added)
+	c.ReplyInt(1)
+}
+
+func cmdSIsMember(c *engine.Ctx) {
+	if s, ok := readSet(c, 0); ok {
+		c.Bool01(s.Contains(c.Args[2]))
+	}
+}
+
+func cmdSMIsMember(c *engine.Ctx) {
+	s, ok := readSet(c, 0)
+	if !ok {
+		return
+	}
+	c.Array(len(c.Args) - 2)
+	for _, m := range c.Args[2:] {
+		c.Bool01(s.Contains(m))
+	}
+}
+
+func cmdSCard(c *engine.Ctx) {
+	if s, ok := readSet(c, 0); ok {
+		c.ReplyInt(int64(s.Len()))
+	}
+}
+
+// replyMember replies one member.
+func replyMember(c *engine.Ctx, m object.Member) {
+	var digits [20]byte
+	c.Bulk(m.Text(digits[:0]))
+}
+
+func cmdSScan(c *engine.Ctx) {
+	cursor, ok := scanCursor(c)
+	if !ok {
+		return
+	}
+	rec, exists, ok := c.ReadType(0, keyspace.TypeSet)
+	if !ok {
+		return
+	}
+	list := c.Defer()
+	if !exists {
+		c.CloseScan(list, 0, 0)
+		return
+	}
+	o, ok := parseElementScan(c)
+	if !ok {
+		return
+	}
+	s, found := object.OpenSet(c.Part(0), rec), 0
+	next := s.Scan(cursor, o.count, func(m object.Member) {
+		var digits [20]byte
+		if text := m.Text(digits[:0]); o.takes(text) {
+			c.Bulk(text)
+			found++
+		}
+	})
+	c.CloseScan(list, next, found)
+}

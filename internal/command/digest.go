@@ -38,6 +38,8 @@ func (d *digest) mixValue(rec keyspace.Rec) {
 	switch rec.Type() {
 	case keyspace.TypeString:
 		d.mixString(rec)
+	case keyspace.TypeList:
+		d.mixList(rec)
 	case keyspace.TypeSet:
 		d.addSet(rec)
 	default:
@@ -54,6 +56,16 @@ func (d *digest) mixString(rec keyspace.Rec) {
 		d.mix(num.AppendInt(text[:0], rec.Int()))
 	} else {
 		d.mix(rec.Value())
+	}
+}
+
+// mixList mixes the elements of a list, whose order counts.
+func (d *digest) mixList(rec keyspace.Rec) {
+	var text [20]byte
+	l := object.OpenList(rec)
+	it := l.Iter(0, false)
+	for e, ok := it.Next(); ok; e, ok = it.Next() {
+		d.mix(e.Text(text[:0]))
 	}
 }
 

@@ -61,6 +61,7 @@ func Table(d Deps) map[string]engine.Handler {
 		memoryHandlers(d),
 		debugHandlers(d),
 		stringHandlers(),
+		listHandlers(),
 		setHandlers(),
 		bitHandlers(),
 		hyperLogLogHandlers(),

@@ -106,8 +106,8 @@ func (e *ListEdit) pushPacked(side Side, values [][]byte) {
 // setLen tells the record how many elements a quicklist has.
 func (e *ListEdit) setLen() { e.rec.SetRoot(e.big.Root(), uint64(e.big.Len())) }
 
-// shrunk ends a change by which a list may have become smaller.
-func (e *ListEdit) shrunk() {
+// Shrink ends a change by which a list may have become smaller.
+func (e *ListEdit) Shrink() {
 	if !e.isBig {
 		return
 	}
@@ -146,7 +146,7 @@ func (l *List) End(side Side) Elem {
 	return listpack.Get(l.lp, listpack.Last(l.lp))
 }
 
-// Drop removes the element at an end of a list that is not empty.
+// Drop removes the element at an end of a list that is not empty. Shrink has to follow, if only after a Push.
 func (e *ListEdit) Drop(side Side) {
 	switch {
 	case e.isBig && side == Left:
@@ -158,7 +158,6 @@ func (e *ListEdit) Drop(side Side) {
 	default:
 		e.deletePacked(listpack.Last(e.lp), 1)
 	}
-	e.shrunk()
 }
 
 func (e *ListEdit) deletePacked(pos, count int) { e.resize(len(listpack.Delete(e.lp, pos, count))) }
@@ -173,7 +172,7 @@ func (e *ListEdit) DeleteRange(index, count int64) {
 	} else {
 		e.deletePacked(listpack.Seek(e.lp, int(index)), int(count))
 	}
-	e.shrunk()
+	e.Shrink()
 }
 
 // Insert adds an element beside the first one that matches; false when there is none.
@@ -215,7 +214,7 @@ func (e *ListEdit) Set(index int64, v []byte) bool {
 		it := e.big.Iter(index, false)
 		it.Next()
 		it.Replace(v)
-		e.shrunk()
+		e.Shrink()
 		return true
 	}
 	pos := listpack.Seek(e.lp, int(index))
@@ -244,7 +243,7 @@ func (e *ListEdit) Remove(v []byte, most int64) (removed int64) {
 		removed = e.removePacked(v, most, back)
 	}
 	if removed > 0 {
-		e.shrunk()
+		e.Shrink()
 	}
 	return removed
 }

@@ -44,7 +44,8 @@ func bitOffset(c *engine.Ctx, i int, width int64) (offset int64, ok bool) {
 	}
 	offset, ok = num.ParseInt(text)
 	if counted {
-		offset *= width // may overflow, as in Redis
+		ok = ok && offset <= math.MaxInt64/width // Redis would take what is left of the product
+		offset *= width
 	}
 	limit := c.Engine().Settings.MaxBulk.Load()
 	if c.FromPrimary() {

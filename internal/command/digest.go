@@ -42,6 +42,8 @@ func (d *digest) mixValue(rec keyspace.Rec) {
 		d.mixList(rec)
 	case keyspace.TypeSet:
 		d.addSet(rec)
+	case keyspace.TypeZSet:
+		d.addZSet(rec)
 	default:
 		invariant.That(false, "command: a type without a digest")
 	}
@@ -73,6 +75,20 @@ func (d *digest) addSet(rec keyspace.Rec) {
 	s := object.OpenSet(nil, rec)
 	s.EachText(func(text []byte) bool {
 		d.add(text)
+		return true
+	})
+}
+
+// addZSet adds each member mixed with its score.
+func (d *digest) addZSet(rec keyspace.Rec) {
+	var digits [20]byte
+	var text [32]byte
+	z := object.OpenZSet(nil, rec)
+	z.Each(func(m object.Member, score float64) bool {
+		var one digest
+		one.mix(m.Text(digits[:0]))
+		one.mix(num.AppendFixed17(text[:0], score))
+		d.add(one[:])
 		return true
 	})
 }

@@ -45,6 +45,8 @@ type Deps struct {
 	LogWarning func(text string)
 	// ReleaseMemory gives memory that nobody uses back to the system: MEMORY PURGE.
 	ReleaseMemory func()
+	// Broadcast hands a message of PUBLISH or SPUBLISH to the other nodes of the cluster; it keeps the slices.
+	Broadcast func(channel, message []byte, sharded bool)
 	// Memory measures the process and what lies outside the arenas: MEMORY STATS and MEMORY DOCTOR.
 	Memory func() ProcessMemory
 }
@@ -61,11 +63,14 @@ func Table(d Deps) map[string]engine.Handler {
 		memoryHandlers(d),
 		debugHandlers(d),
 		stringHandlers(),
+		streamHandlers(),
 		listHandlers(),
 		setHandlers(),
 		bitHandlers(),
 		hyperLogLogHandlers(),
+		zsetHandlers(),
 		connectionHandlers(),
+		pubsubHandlers(d),
 		transactionHandlers(),
 		clientHandlers(),
 		configHandlers(d),

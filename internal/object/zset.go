@@ -6,6 +6,7 @@ import (
 	"github.com/covey-db/covey/internal/enc/tree"
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/mem"
+	"github.com/covey-db/covey/internal/num"
 )
 
 // This file holds what can be read of a sorted set, whatever its encoding. A rank counts from the lowest member on, from 0.
@@ -13,16 +14,17 @@ import (
 // ZSet is a sorted set as it is read. The zero value is an empty one. It lives until the part is changed.
 type ZSet struct {
 	part  *keyspace.Part
+	arena *mem.Arena
 	small []byte // nil for a big one
 	big   ranked
 	isBig bool
 }
 
-// OpenZSet is the sorted set of a record of the given part.
+// OpenZSet is the sorted set of a record of the given part, which only Score and Rank need: it may be nil without them.
 func OpenZSet(p *keyspace.Part, r keyspace.Rec) ZSet {
 	if r.Encoding() == keyspace.EncSkiplist {
 		root, _ := r.Root()
-		return ZSet{part: p, big: openRanked(r.Arena(), root), isBig: true}
+		return ZSet{part: p, arena: r.Arena(), big: openRanked(r.Arena(), root), isBig: true}
 	}
 	return ZSet{part: p, small: r.Value()}
 }
@@ -117,7 +119,7 @@ type ZSetIter struct {
 func (z *ZSet) At(rank int, reverse bool) ZSetIter {
 	switch {
 	case z.isBig:
-		return ZSetIter{cursor: z.big.tree.At(rank), arena: z.part.Arena(), reverse: reverse}
+		return ZSetIter{cursor: z.big.tree.At(rank), arena: z.arena, reverse: reverse}
 	case z.small == nil || rank < 0:
 		return ZSetIter{}
 	}
@@ -164,15 +166,23 @@ func (z *ZSet) Each(fn func(m Member, score float64) bool) {
 	}
 }
 
-// Scan calls fn for about count members from the cursor on, and returns the cursor to go on with, 0 at the end. A small set
-// is done at once. A member that is there from the first call to the last is met, whatever happens between.
-func (z *ZSet) Scan(cursor uint64, count int, fn func(m Member, score float64)) (next uint64) {
+// Scan calls fn for about count members from the cursor on, and returns the cursor to go on with, 0 at the end. The scores
+// are text as ZSCAN of Redis has it: what a listpack holds, and otherwise all digits of the double. A small set is done at
+// once. A member that is there from the first call to the last is met, whatever happens between. What fn gets lives until
+// it returns.
+func (z *ZSet) Scan(cursor uint64, count int, fn func(member, score []byte)) (next uint64) {
+	var digits, text [scoreTextMax]byte
 	if z.isBig {
-		return z.big.table.Scan(cursor, count, func(e table.Entry) { fn(Member{Str: e.Member()}, e.Score()) })
+		return z.big.table.Scan(cursor, count, func(e table.Entry) {
+			fn(e.Member(), num.AppendFixed17(text[:0], e.Score()))
+		})
 	}
-	z.Each(func(m Member, score float64) bool {
-		fn(m, score)
-		return true
-	})
+	if z.small == nil {
+		return 0
+	}
+	for pos := listpack.First(z.small); pos != 0; pos = packNext(z.small, pos) {
+		score := listpack.Get(z.small, listpack.Next(z.small, pos))
+		fn(listpack.Get(z.small, pos).Text(digits[:0]), score.Text(text[:0]))
+	}
 	return 0
 }

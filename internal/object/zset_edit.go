@@ -60,7 +60,7 @@ func newBigZSet(at Place, limits *Limits, scratch []byte) ZSetEdit {
 
 // View is the sorted set as it is now, to be read until the next change.
 func (e *ZSetEdit) View() ZSet {
-	return ZSet{part: e.at.Part, small: e.small, big: e.big, isBig: e.isBig}
+	return ZSet{part: e.at.Part, arena: e.at.Part.Arena(), small: e.small, big: e.big, isBig: e.isBig}
 }
 
 // Len is the number of members.

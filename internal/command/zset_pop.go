@@ -1,0 +1,189 @@
+package command
+
+import (
+	"math"
+
+	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/keyspace"
+	"github.com/covey-db/covey/internal/num"
+	"github.com/covey-db/covey/internal/object"
+	"github.com/covey-db/covey/internal/resp"
+)
+
+// This file holds the commands that take the lowest or highest members out of sorted sets, and their blocking forms.
+
+// zsetEnd is an end of a sorted set.
+type zsetEnd uint8
+
+const (
+	lowest zsetEnd = iota
+	highest
+)
+
+// event is what a removal from the end is called; in upper case it is the command too.
+func (e zsetEnd) event() string { return [...]string{"zpopmin", "zpopmax"}[e] }
+
+var wordsZPop = [...][]byte{[]byte("ZPOPMIN"), []byte("ZPOPMAX")}
+
+// popMembers replies up to count members from an end of the sorted set of the i-th key, and removes them. nested says that
+// each has an array of its own. The head of the reply has been written, but for the number of members.
+func popMembers(c *engine.Ctx, i int, end zsetEnd, n int, nested bool) {
+	e := editZSet(c, i)
+	z := e.View()
+	length := z.Len()
+	low, from := 0, 0
+	if end == highest {
+		low, from = length-n, length-1
+	}
+	it := z.At(from, end == highest)
+	for range n {
+		m, score := it.Get()
+		if nested {
+			c.Array(2)
+		}
+		replyMember(c, m)
+		c.Double(score)
+		it.Next()
+	}
+	e.RemoveRange(low, low+n)
+	endZSet(c, i, &e, n, end.event())
+}
+
+// cmdZPop is ZPOPMIN and ZPOPMAX.
+func cmdZPop(c *engine.Ctx, end zsetEnd) {
+	if len(c.Args) > 3 {
+		c.Err(engine.ErrSyntax)
+		return
+	}
+	count := int64(1)
+	if len(c.Args) == 3 {
+		var ok bool
+		if count, ok = numberWithin(c, 2, 0, math.MaxInt64, errMustPositive); !ok {
+			return
+		}
+	}
+	_, exists, ok := c.WriteType(0, keyspace.TypeZSet)
+	switch {
+	case !ok:
+		return
+	case !exists || count == 0:
+		c.Array(0)
+		return
+	}
+	z, _, _ := readZSet(c, 0)
+	n := int(min(count, int64(z.Len())))
+	nested := len(c.Args) == 3 && c.Proto() == resp.RESP3
+	if nested {
+		c.Array(n)
+	} else {
+		c.Array(2 * n)
+	}
+	popMembers(c, 0, end, n, nested)
+}
+
+// firstZSet is the first of the command's keys that exists, with its number of members; -1 when there is none. ok is false
+// when the error has been replied.
+func firstZSet(c *engine.Ctx) (i, length int, ok bool) {
+	for i := range c.NumKeys() {
+		rec, exists, ok := c.WriteType(i, keyspace.TypeZSet)
+		if !ok {
+			return -1, 0, false
+		}
+		if exists {
+			z := object.OpenZSet(c.Part(i), rec)
+			return i, z.Len(), true
+		}
+	}
+	return -1, 0, true
+}
+
+// cmdBZPop is BZPOPMIN and BZPOPMAX.
+func cmdBZPop(c *engine.Ctx, end zsetEnd) {
+	timeout, ok := c.Timeout(len(c.Args) - 1)
+	if !ok {
+		return
+	}
+	i, _, ok := firstZSet(c)
+	switch {
+	case !ok:
+	case i < 0:
+		c.BlockOnKeys(engine.Block{Type: keyspace.TypeZSet, Timeout: timeout})
+	default:
+		c.Array(3)
+		c.Bulk(c.Key(i).Bytes)
+		popMembers(c, i, end, 1, false)
+		c.Propagate(wordsZPop[end], c.Key(i).Bytes)
+	}
+}
+
+// zmpopCommand is ZMPOP or BZMPOP with its arguments.
+type zmpopCommand struct {
+	end   zsetEnd
+	count int64
+}
+
+// parseZMPop reads the arguments from the number of keys on; false when the error has been replied.
+func parseZMPop(c *engine.Ctx, at int) (q zmpopCommand, ok bool) {
+	keys, ok := c.IntBetween(at, 1, math.MaxInt64, "ERR numkeys should be greater than 0")
+	if !ok {
+		return q, false
+	}
+	if keys >= int64(len(c.Args)-at-1) {
+		c.Err(engine.ErrSyntax)
+		return q, false
+	}
+	i := at + 1 + int(keys)
+	switch {
+	case c.ArgIs(i, "MIN"):
+		q.end = lowest
+	case c.ArgIs(i, "MAX"):
+		q.end = highest
+	default:
+		c.Err(engine.ErrSyntax)
+		return q, false
+	}
+	for i++; i < len(c.Args); i += 2 {
+		if q.count != 0 || i+1 == len(c.Args) || !c.ArgIs(i, "COUNT") {
+			c.Err(engine.ErrSyntax)
+			return q, false
+		}
+		if q.count, ok = c.IntBetween(i+1, 1, math.MaxInt64, "ERR count should be greater than 0"); !ok {
+			return q, false
+		}
+	}
+	q.count = max(q.count, 1)
+	return q, true
+}
+
+// cmdZMPop is ZMPOP, whose number of keys is the first argument, and BZMPOP, where it is the second behind the timeout.
+func cmdZMPop(c *engine.Ctx, at int) {
+	q, ok := parseZMPop(c, at)
+	if !ok {
+		return
+	}
+	var block engine.Block
+	if at == 2 {
+		block.Type = keyspace.TypeZSet
+		if block.Timeout, ok = c.Timeout(1); !ok {
+			return
+		}
+	}
+	i, length, ok := firstZSet(c)
+	switch {
+	case !ok:
+		return
+	case i < 0 && at == 2:
+		c.BlockOnKeys(block)
+		return
+	case i < 0:
+		c.NullArray()
+		return
+	}
+	n := int(min(q.count, int64(length)))
+	c.Array(2)
+	c.Bulk(c.Key(i).Bytes)
+	c.Array(n)
+	popMembers(c, i, q.end, n, true)
+	var digits [20]byte
+	c.Propagate(wordsZPop[q.end], c.Key(i).Bytes, num.AppendInt(digits[:0], int64(n)))
+}

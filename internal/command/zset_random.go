@@ -1,0 +1,130 @@
+package command
+
+import (
+	"math"
+
+	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/object"
+)
+
+// This file holds ZRANDMEMBER and ZSCAN.
+
+func cmdZRandMember(c *engine.Ctx) {
+	if len(c.Args) == 2 {
+		z, exists, ok := readZSet(c, 0)
+		switch {
+		case !ok:
+		case !exists:
+			c.Null()
+		default:
+			dice := c.W.Dice()
+			it := z.At(int(dice.Below(uint64(z.Len()))), false)
+			m, _ := it.Get()
+			replyMember(c, m)
+		}
+		return
+	}
+	count, ok := numberWithin(c, 2, -math.MaxInt64, math.MaxInt64,
+		"ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807")
+	if !ok {
+		return
+	}
+	withScores := len(c.Args) == 4
+	switch {
+	case len(c.Args) > 4, withScores && !c.ArgIs(3, "WITHSCORES"):
+		c.Err(engine.ErrSyntax)
+		return
+	case withScores && (count < -math.MaxInt64/2 || count > math.MaxInt64/2):
+		c.Err("ERR value is out of range")
+		return
+	}
+	z, exists, ok := readZSet(c, 0)
+	switch {
+	case !ok:
+	case !exists || count == 0:
+		c.Array(0)
+	case count < 0:
+		replyDrawn(c, &z, -count, withScores)
+	case count >= int64(z.Len()):
+		openScored(c, z.Len(), withScores)
+		z.Each(func(m object.Member, score float64) bool {
+			replyScored(c, m, score, withScores)
+			return true
+		})
+	default:
+		replySample(c, &z, int(count), withScores)
+	}
+}
+
+// replyDrawn replies count members, each drawn from all.
+func replyDrawn(c *engine.Ctx, z *object.ZSet, count int64, withScores bool) {
+	dice := c.W.Dice()
+	openScored(c, int(count), withScores)
+	for ; count > 0; count-- {
+		it := z.At(int(dice.Below(uint64(z.Len()))), false)
+		m, score := it.Get()
+		replyScored(c, m, score, withScores)
+	}
+}
+
+// replySample replies n different members. When they are more than one of sampleWalk, it walks along all of them and takes
+// each with the chance that is left (algorithm S: D. Knuth, TAOCP 2, 3.4.2); fewer are drawn, until they are different
+// (R. Floyd's algorithm, CACM 9/1987).
+func replySample(c *engine.Ctx, z *object.ZSet, n int, withScores bool) {
+	const sampleWalk = 8
+	dice := c.W.Dice()
+	openScored(c, n, withScores)
+	length := z.Len()
+	if n*sampleWalk > length {
+		left := length
+		z.Each(func(m object.Member, score float64) bool {
+			if dice.Below(uint64(left)) < uint64(n) {
+				replyScored(c, m, score, withScores)
+				n--
+			}
+			left--
+			return n > 0
+		})
+		return
+	}
+	taken := make(map[int]struct{}, n)
+	for i := length - n; i < length; i++ {
+		rank := int(dice.Below(uint64(i + 1)))
+		if _, twice := taken[rank]; twice {
+			rank = i
+		}
+		taken[rank] = struct{}{}
+		it := z.At(rank, false)
+		m, score := it.Get()
+		replyScored(c, m, score, withScores)
+	}
+}
+
+func cmdZScan(c *engine.Ctx) {
+	cursor, ok := scanCursor(c)
+	if !ok {
+		return
+	}
+	z, exists, ok := readZSet(c, 0)
+	if !ok {
+		return
+	}
+	list := c.Defer()
+	if !exists {
+		c.CloseScan(list, 0, 0)
+		return
+	}
+	o, ok := parseElementScan(c)
+	if !ok {
+		return
+	}
+	found := 0
+	next := z.Scan(cursor, o.count, func(member, score []byte) {
+		if o.takes(member) {
+			c.Bulk(member)
+			c.Bulk(score)
+			found += 2
+		}
+	})
+	c.CloseScan(list, next, found)
+}

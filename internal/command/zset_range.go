@@ -1,0 +1,314 @@
+package command
+
+import (
+	"github.com/covey-db/covey/internal/config"
+	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/keyspace"
+	"github.com/covey-db/covey/internal/num"
+	"github.com/covey-db/covey/internal/object"
+)
+
+// This file holds the commands on ranges of sorted sets. Whatever a range is given by, it is turned into ranks.
+
+// zrangeBy is what a range is given by.
+type zrangeBy uint8
+
+const (
+	byAny zrangeBy = iota // the options tell; ranks when they do not
+	byRank
+	byScore
+	byLex
+)
+
+// zrangeForm is what the name of a command says of its range.
+type zrangeForm struct {
+	by      zrangeBy
+	reverse bool
+}
+
+// zrange is a range.
+type zrange struct {
+	by          zrangeBy
+	start, stop int64 // ranks, from the end when negative
+	min, max    scoreBound
+	low, high   lexBound
+}
+
+// scoreBound is an end of a range of scores.
+type scoreBound struct {
+	score float64
+	open  bool // the score itself does not belong to the range
+}
+
+// lexBound is an end of a range of members.
+type lexBound struct {
+	member []byte
+	end    int8 // -1: before all members, 1: behind all
+	open   bool
+}
+
+func parseScoreBound(b []byte) (s scoreBound, ok bool) {
+	if len(b) > 0 && b[0] == '(' {
+		s.open = true
+		b = b[1:]
+	}
+	s.score, ok = num.ParseBound(b)
+	return s, ok
+}
+
+func parseLexBound(b []byte) (l lexBound, ok bool) {
+	if len(b) == 0 {
+		return l, false
+	}
+	alone := len(b) == 1 || b[1] == 0
+	switch b[0] {
+	case '-':
+		l.end = -1
+		return l, alone
+	case '+':
+		l.end = 1
+		return l, alone
+	case '(', '[':
+		l.open = b[0] == '('
+		l.member = b[1:]
+		return l, true
+	}
+	return l, false
+}
+
+// parseRange reads the two ends of a range in arguments from and to; false when the error has been replied.
+func parseRange(c *engine.Ctx, by zrangeBy, from, to int) (r zrange, ok bool) {
+	r.by = by
+	var both bool
+	switch by {
+	case byScore:
+		r.min, ok = parseScoreBound(c.Args[from])
+		r.max, both = parseScoreBound(c.Args[to])
+		if !ok || !both {
+			c.Err(errRangeFloat)
+			return r, false
+		}
+	case byLex:
+		r.low, ok = parseLexBound(c.Args[from])
+		r.high, both = parseLexBound(c.Args[to])
+		if !ok || !both {
+			c.Err(errRangeLex)
+			return r, false
+		}
+	default:
+		if r.start, ok = c.Int(from); !ok {
+			return r, false
+		}
+		if r.stop, ok = c.Int(to); !ok {
+			return r, false
+		}
+	}
+	return r, true
+}
+
+// rank is the number of members before the end; after says whether those that it names count.
+func (l *lexBound) rank(z *object.ZSet, after bool) int {
+	switch {
+	case l.end < 0:
+		return 0
+	case l.end > 0:
+		return z.Len()
+	}
+	return z.RankOfMember(l.member, after)
+}
+
+// ranks are the ranks of the range from low to high, without high. Ranks as such count from the other end in reverse.
+func (r *zrange) ranks(z *object.ZSet, reverse bool) (low, high int) {
+	switch r.by {
+	case byScore:
+		low, high = z.RankOfScore(r.min.score, r.min.open), z.RankOfScore(r.max.score, !r.max.open)
+	case byLex:
+		low, high = r.low.rank(z, r.low.open), r.high.rank(z, !r.high.open)
+	default:
+		n := int64(z.Len())
+		start, stop := r.start, r.stop
+		if start < 0 {
+			start = max(start+n, 0)
+		}
+		if stop < 0 {
+			stop += n
+		}
+		if start > stop || start >= n {
+			return 0, 0
+		}
+		low, high = int(start), int(min(stop, n-1))+1
+		if reverse {
+			low, high = int(n)-high, int(n)-low
+		}
+	}
+	return low, max(low, high)
+}
+
+// zrangeCommand is ZRANGE, ZRANGESTORE or one of their older forms with all its arguments.
+type zrangeCommand struct {
+	zrange
+	reverse       bool
+	withScores    bool
+	offset, limit int64 // no limit when negative
+}
+
+// parseZRange reads the arguments from the position of the key on; false when the error has been replied.
+func parseZRange(c *engine.Ctx, form zrangeForm, at int, store bool) (q zrangeCommand, ok bool) {
+	q = zrangeCommand{reverse: form.reverse, limit: -1}
+	by := form.by
+	for i := at + 3; i < len(c.Args); i++ {
+		switch {
+		case !store && c.ArgIs(i, "WITHSCORES"):
+			q.withScores = true
+		case c.ArgIs(i, "LIMIT") && i+2 < len(c.Args):
+			if q.offset, ok = c.Int(i + 1); !ok {
+				return q, false
+			}
+			if q.limit, ok = c.Int(i + 2); !ok {
+				return q, false
+			}
+			i += 2
+		case form.by == byAny && !q.reverse && c.ArgIs(i, "REV"):
+			q.reverse = true
+		case by == byAny && c.ArgIs(i, "BYLEX"):
+			by = byLex
+		case by == byAny && c.ArgIs(i, "BYSCORE"):
+			by = byScore
+		default:
+			c.Err(engine.ErrSyntax)
+			return q, false
+		}
+	}
+	if by == byAny {
+		by = byRank
+	}
+	switch {
+	case q.limit != -1 && by == byRank:
+		c.Err("ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX")
+		return q, false
+	case q.withScores && by == byLex:
+		c.Err("ERR syntax error, WITHSCORES not supported in combination with BYLEX")
+		return q, false
+	}
+	from, to := at+1, at+2
+	if q.reverse && by != byRank {
+		from, to = to, from
+	}
+	q.zrange, ok = parseRange(c, by, from, to)
+	return q, ok
+}
+
+// ranks are what is left of the range with offset and limit: n members, from the rank first on.
+func (q *zrangeCommand) ranks(z *object.ZSet) (first, n int) {
+	low, high := q.zrange.ranks(z, q.reverse)
+	skip := int64(0)
+	if q.by != byRank {
+		skip = q.offset
+	}
+	if skip < 0 || skip >= int64(high-low) {
+		return 0, 0
+	}
+	n = high - low - int(skip)
+	if q.by != byRank && q.limit >= 0 {
+		n = int(min(q.limit, int64(n)))
+	}
+	if q.reverse {
+		return high - 1 - int(skip), n
+	}
+	return low + int(skip), n
+}
+
+func cmdZRange(c *engine.Ctx, form zrangeForm) {
+	q, ok := parseZRange(c, form, 1, false)
+	if !ok {
+		return
+	}
+	z, _, ok := readZSet(c, 0)
+	if !ok {
+		return
+	}
+	first, n := q.ranks(&z)
+	openScored(c, n, q.withScores)
+	for it := z.At(first, q.reverse); n > 0; it.Next() {
+		m, score := it.Get()
+		replyScored(c, m, score, q.withScores)
+		n--
+	}
+}
+
+func cmdZRangeStore(c *engine.Ctx) {
+	q, ok := parseZRange(c, zrangeForm{}, 2, true)
+	if !ok {
+		return
+	}
+	z, _, ok := readZSet(c, 1)
+	if !ok {
+		return
+	}
+	first, n := q.ranks(&z)
+	e := object.NewZSet(c.Place(0), limitsOf(c), c.W.Scratch(), n, 0)
+	var digits [20]byte
+	for it := z.At(first, q.reverse); n > 0; it.Next() {
+		m, score := it.Get()
+		e.Add(m.Text(digits[:0]), score, 0)
+		n--
+	}
+	storeZSet(c, 0, &e, "zrangestore")
+}
+
+// storeZSet sets the i-th key to a sorted set that was made for it, and replies the number of members; an empty one removes
+// the key.
+func storeZSet(c *engine.Ctx, i int, e *object.ZSetEdit, event string) {
+	n := e.Len()
+	if n == 0 {
+		_, exists := c.FindWrite(i)
+		e.Discard()
+		c.W.SetScratch(e.Scratch())
+		if exists && c.Delete(i) {
+			c.Notify(config.EventGeneric, "del", i)
+		}
+		c.ReplyInt(0)
+		return
+	}
+	e.PutAt(c.Place(i), 0)
+	c.W.SetScratch(e.Scratch())
+	c.Changed(i)
+	c.Notify(config.EventZSet, event, i)
+	c.Ready(i)
+	c.ReplyInt(int64(n))
+}
+
+// countRange is ZCOUNT and ZLEXCOUNT.
+func countRange(c *engine.Ctx, by zrangeBy) {
+	r, ok := parseRange(c, by, 2, 3)
+	if !ok {
+		return
+	}
+	if z, _, ok := readZSet(c, 0); ok {
+		low, high := r.ranks(&z, false)
+		c.ReplyInt(int64(high - low))
+	}
+}
+
+// removeRange is ZREMRANGEBYRANK, ZREMRANGEBYSCORE and ZREMRANGEBYLEX.
+func removeRange(c *engine.Ctx, by zrangeBy, event string) {
+	r, ok := parseRange(c, by, 2, 3)
+	if !ok {
+		return
+	}
+	rec, exists, ok := c.WriteType(0, keyspace.TypeZSet)
+	if !ok {
+		return
+	}
+	low, high := 0, 0
+	if exists {
+		z := object.OpenZSet(c.Part(0), rec)
+		low, high = r.ranks(&z, false)
+	}
+	if low < high {
+		e := editZSet(c, 0)
+		e.RemoveRange(low, high)
+		endZSet(c, 0, &e, high-low, event)
+	}
+	c.ReplyInt(int64(high - low))
+}

@@ -44,6 +44,8 @@ func (d *digest) mixValue(rec keyspace.Rec) {
 		d.addSet(rec)
 	case keyspace.TypeZSet:
 		d.addZSet(rec)
+	case keyspace.TypeStream:
+		d.mixStream(rec)
 	default:
 		invariant.That(false, "command: a type without a digest")
 	}

@@ -32,6 +32,12 @@ func (c *Ctx) Propagate(args ...[]byte) {
 	c.addEffect(args)
 }
 
+// PropagateNothing says that the command itself is not its effect: what Propagate adds is all.
+func (c *Ctx) PropagateNothing() { c.explicit = true }
+
+// Logging says whether effects are wanted at all; a handler that has many may ask before it makes them.
+func (c *Ctx) Logging() bool { return c.logging }
+
 func (c *Ctx) addEffect(args [][]byte) {
 	if !c.logging {
 		return

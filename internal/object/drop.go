@@ -38,8 +38,12 @@ func NewDropper(a *mem.Arena) *Dropper { return &Dropper{arena: a} }
 // Drop implements keyspace.Dropper.
 func (d *Dropper) Drop(t keyspace.Type, e keyspace.Encoding, root mem.Ref, length uint64) {
 	v := dropped{encoding: e, kind: t, root: root, left: int64(length)}
+	budget := dropAll
+	if e == keyspace.EncStream {
+		budget = dropAtOnce // nobody counts what its groups hold
+	}
 	if length <= dropAtOnce {
-		if _, done := v.free(d.arena, dropAll); done {
+		if _, done := v.free(d.arena, budget); done {
 			return
 		}
 	}

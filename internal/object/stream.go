@@ -22,10 +22,6 @@ func NewStream(at Place) stream.Stream {
 	return s
 }
 
-// SetStreamWeight brings the record up to date with the size of its stream, which was changed. The record must come from
-// FindForWrite.
-func SetStreamWeight(r keyspace.Rec, s stream.Stream) { r.SetRoot(s.Root(), s.Weight()) }
-
 // StreamLimits are the limits of nodes.
 func (l *Limits) StreamLimits() stream.Limits {
 	return stream.Limits{Bytes: l.StreamBytes.Load(), Entries: l.StreamNodes.Load()}

@@ -142,6 +142,7 @@ func (b *Builder) abortStream() {
 	b.stream = streamBuild{}
 }
 
+// putStream puts a stream at a place. The number of elements in the record stays zero: the stream knows it.
 func putStream(at Place, s stream.Stream, expireAt int64) {
-	at.Part.PutRoot(at.DB, at.Key, keyspace.TypeStream, keyspace.EncStream, s.Root(), s.Weight(), expireAt)
+	at.Part.PutRoot(at.DB, at.Key, keyspace.TypeStream, keyspace.EncStream, s.Root(), 0, expireAt)
 }

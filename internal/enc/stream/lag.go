@@ -16,11 +16,17 @@ func (s Stream) Lag(g Group) (lag int64, known bool) {
 	switch {
 	case s.EntriesAdded() == 0:
 		return 0, true
-	case g.EntriesRead() != Unknown && !s.hasTombstones(g.LastID()):
-		return s.EntriesAdded() - g.EntriesRead(), true
+	case s.counts(g) && !s.hasTombstones(g.LastID()):
+		return max(s.EntriesAdded()-g.EntriesRead(), 0), true // XSETID may have set the first below the second
 	}
 	read := s.readUpTo(g.LastID())
 	return s.EntriesAdded() - read, read != Unknown
+}
+
+// counts says whether the number of entries that a group has read says what is left: not when entries that it had not read
+// are gone from the start of the stream.
+func (s Stream) counts(g Group) bool {
+	return g.EntriesRead() != Unknown && !g.LastID().Less(s.FirstID())
 }
 
 // readUpTo is how many of the entries ever added have an ID up to the given one; Unknown when that cannot be told.
@@ -49,8 +55,8 @@ func (s Stream) Advance(g Group, id ID) bool {
 	if !g.LastID().Less(id) {
 		return false
 	}
-	if read := g.EntriesRead(); read != Unknown && !s.hasTombstones(id) {
-		g.SetEntriesRead(read + 1)
+	if s.counts(g) && !s.hasTombstones(id) {
+		g.SetEntriesRead(g.EntriesRead() + 1)
 	} else if s.EntriesAdded() != 0 {
 		g.SetEntriesRead(s.readUpTo(id))
 	}

@@ -112,13 +112,3 @@ func (s Stream) SetMeta(first, last, maxDeleted ID, added uint64) {
 	s.setID(atDeleted, maxDeleted)
 	s.head[atAdded] = added
 }
-
-// Weight is how much work freeing the stream is, in the units of FreeSome.
-func (s Stream) Weight() uint64 {
-	weight := 2 * uint64(s.nodes().len())
-	for i := range s.Groups() {
-		g := s.GroupAt(i)
-		weight += 1 + uint64(g.PendingLen()) + uint64(g.Consumers())
-	}
-	return weight
-}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/covey-db/covey/internal/checksum"
+	"github.com/covey-db/covey/internal/enc/list"
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/glob"
 	"github.com/covey-db/covey/internal/keyspace"
@@ -53,11 +54,13 @@ func debugSubs(d Deps) map[string]debugSub {
 		"POPULATE":          {3, 5, cmdDebugPopulate},
 		"PROTOCOL":          {3, 3, cmdDebugProtocol},
 		"STRINGMATCH-LEN":   {4, 4, cmdDebugStringMatch},
-		"ERROR":             {3, 3, cmdDebugError},
-		"LOG":               {3, 3, func(c *engine.Ctx) { cmdDebugLog(c, d.LogWarning) }},
-		"PANIC":             {2, 2, cmdDebugPanic},
-		"SEGFAULT":          {2, 2, cmdDebugPanic},
-		"ASSERT":            {2, 2, cmdDebugPanic},
+
+		"QUICKLIST-PACKED-THRESHOLD": {3, 3, cmdDebugPlainElements},
+		"ERROR":                      {3, 3, cmdDebugError},
+		"LOG":                        {3, 3, func(c *engine.Ctx) { cmdDebugLog(c, d.LogWarning) }},
+		"PANIC":                      {2, 2, cmdDebugPanic},
+		"SEGFAULT":                   {2, 2, cmdDebugPanic},
+		"ASSERT":                     {2, 2, cmdDebugPanic},
 	}
 }
 
@@ -216,6 +219,21 @@ func populateOne(c *engine.Ctx, name, value []byte) {
 
 func cmdDebugStringMatch(c *engine.Ctx) { c.Bool01(glob.Match(c.Args[2], c.Args[3], false)) }
 
+// cmdDebugPlainElements sets the length from which elements of quicklists lie in nodes as they are.
+func cmdDebugPlainElements(c *engine.Ctx) {
+	const most = 4<<30 - 1<<20
+	n, ok := num.ParseMemory(c.Args[2])
+	switch {
+	case !ok || n > most:
+		c.Err("ERR argument must be a memory value bigger than 1 and smaller than 4gb")
+		return
+	case n == 0:
+		n = list.PlainMin
+	}
+	c.Engine().Settings.Encoding.ListPlain.Store(n)
+	c.OK()
+}
+
 // cmdDebugError replies the given text as an error, code and all.
 func cmdDebugError(c *engine.Ctx) {
 	c.Append(func(dst []byte, _ resp.Version) []byte { return resp.AppendError(dst, string(c.Args[2])) })
@@ -256,6 +274,8 @@ func cmdDebugHelp(c *engine.Ctx) {
 		"PROTOCOL <type>",
 		"    Reply with an example of a type: string, integer, double, bignum, null, array, set, map,",
 		"    attrib, push, verbatim, true or false.",
+		"QUICKLIST-PACKED-THRESHOLD <size>",
+		"    From which size on an element of a list lies in a node of its own as it is; 0 is 1gb.",
 		"RELOAD [MERGE] [NOFLUSH] [NOSAVE]",
 		"    Save the data set and load it again: over what is there (NOFLUSH, and MERGE where keys",
 		"    are the same), from the file as it is (NOSAVE).",

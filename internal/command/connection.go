@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
@@ -33,13 +34,17 @@ func connectionHandlers() map[string]engine.Handler {
 }
 
 func cmdPing(c *engine.Ctx) {
-	switch len(c.Args) {
-	case 1:
-		c.Simple("PONG")
-	case 2:
-		c.Bulk(c.Args[1])
-	default:
+	switch {
+	case len(c.Args) > 2:
 		c.ArityErr()
+	case c.S.InSubscriberMode():
+		c.Array(2)
+		c.BulkString("pong")
+		c.Bulk(bytes.Join(c.Args[1:], nil))
+	case len(c.Args) == 1:
+		c.Simple("PONG")
+	default:
+		c.Bulk(c.Args[1])
 	}
 }
 

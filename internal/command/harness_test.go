@@ -166,7 +166,7 @@ func (h *harness) parallelClient() *testClient {
 }
 
 func (h *harness) newClient(t testing.TB) *testClient {
-	c := &testClient{t: t, h: h, w: h.w, posted: make(chan func(*engine.Worker), 64)}
+	c := &testClient{t: t, h: h, w: h.w, posted: make(chan func(*engine.Worker), 4096)}
 	c.s = h.e.NewSession(c, engine.Peer{Remote: "127.0.0.1:5000", Local: "127.0.0.1:6379", Loopback: true})
 	t.Cleanup(c.s.Close)
 	return c

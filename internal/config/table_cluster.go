@@ -34,7 +34,7 @@ func watchingDirectives() []Directive {
 		{Name: "latency-monitor-threshold", Kind: Number, Max: int64Max, Default: "0", NoEffect: "there is no latency monitor yet"},
 		{Name: "latency-tracking", Kind: Bool, Default: "yes", NoEffect: "INFO has no section latencystats yet"},
 		{Name: "latency-tracking-info-percentiles", Kind: Percentiles, Default: "50 99 99.9", NoEffect: "INFO has no section latencystats yet"},
-		{Name: "notify-keyspace-events", Kind: Events, NoEffect: noPubSub},
+		{Name: "notify-keyspace-events", Kind: Events},
 	}
 }
 
@@ -52,7 +52,6 @@ func hiddenDirectives() []Directive {
 
 const (
 	noSlowLog = "there is no slow log yet"
-	noPubSub  = "there is no publish/subscribe yet"
 )
 
 const forRedisTests = "it serves the tests of Redis only"

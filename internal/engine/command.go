@@ -30,6 +30,7 @@ type Command struct {
 	denyOOM      bool
 	fast         bool
 	mayReplicate bool
+	shardPubSub  bool // its keys are channels
 }
 
 // Register binds rows to handlers, once, before the first session. A handler without a row is a mistake of ours.
@@ -80,6 +81,7 @@ func newCommand(r *spec.Row, h Handler) *Command {
 		denyOOM:      r.Flags&spec.DenyOOM != 0,
 		fast:         r.Flags&spec.Fast != 0,
 		mayReplicate: r.Flags&spec.MayReplicate != 0,
+		shardPubSub:  r.Flags&spec.PubSub != 0 && r.HasKeys(),
 	}
 	if r.FirstKey > 0 && r.FirstKey == r.LastKey && len(r.KeySpecs) == 1 && r.Flags&spec.MovableKeys == 0 {
 		c.simple = r.FirstKey

@@ -29,6 +29,7 @@ type Ctx struct {
 	failed   bool   // the last reply is an error
 	dirty    int    // changes made; 0 means nothing to propagate
 	asking   bool   // ASKING was sent just before
+	pushed   bool   // the reply is a message, which CLIENT REPLY OFF does not keep back
 
 	rerun        bool   // a blocked command runs again, in the place of another client's
 	blockedAgain bool   // and found nothing once more

@@ -12,7 +12,7 @@ import (
 // has to wait and must be given once more.
 func (c *Ctx) execute(start int64) (end int64, again bool) {
 	s := c.S
-	c.failed, c.explicit, c.dirty = false, false, 0
+	c.failed, c.explicit, c.pushed, c.dirty = false, false, false, 0
 	c.keys = c.keys[:0]
 	c.asking, s.asking = s.asking, false
 	if s.replyMode == replySkipNext {
@@ -41,10 +41,22 @@ func (c *Ctx) execute(start int64) (end int64, again bool) {
 		c.W.count(cmd, end-start, c.failed)
 	}
 	c.W.commands++
-	if s.replyMode != replyOn {
+	if s.replyMode != replyOn && !c.pushed {
 		c.dropReply(mark)
 	}
+	if len(c.W.own) > 0 {
+		c.W.deliverOwn()
+	}
 	return end, false
+}
+
+// deliverOwn puts the messages that a command sent to its own session behind its reply.
+func (w *Worker) deliverOwn() {
+	for _, p := range w.own {
+		p.AppendTo(&w.Out)
+	}
+	clear(w.own)
+	w.own = w.own[:0]
 }
 
 func (c *Ctx) dropReply(mark outMark) {
@@ -126,6 +138,11 @@ func (c *Ctx) refusal(cmd *Command) string {
 		if write && e.Settings.ReplicaReadOnly.Load() && !c.routedElsewhere(cmd) {
 			return ErrReadOnly
 		}
+	}
+	if s.InSubscriberMode() && !forSubscribers(cmd) {
+		return fmt.Sprintf(errSubscriber, cmd.Full)
+	}
+	if e.Role.IsReplica() {
 		if !e.Role.linkUp.Load() && !e.Settings.ServeStale.Load() && lacks&spec.Stale != 0 {
 			return ErrMasterDown
 		}

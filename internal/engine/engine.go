@@ -47,6 +47,7 @@ type Engine struct {
 	Routes    Routes
 	Role      RoleState
 	Evictor   Evictor
+	PubSub    PubSub
 	own       ownKeys
 	ClusterOn bool
 	ReplOut   atomic.Int64 // bytes sent to replicas
@@ -91,6 +92,7 @@ func New(opts Options) *Engine {
 	e.Routes.init(e)
 	e.Stats.init(opts.Table)
 	e.Evictor.init(e)
+	e.PubSub.init(e)
 	e.Pause.ended = e.serveAfterPause
 	e.Role.e = e
 	for i := range e.shards {

@@ -1,7 +1,13 @@
 package engine
 
+import (
+	"strconv"
+
+	"github.com/covey-db/covey/internal/config"
+)
+
 // This file holds what a command says of its keys beside changing them: that others may wait for them, and that somebody
-// may want to hear of it.
+// may want to hear of it. A keyspace event is published on the channel of its key and on that of its name.
 
 // Ready says that the i-th key has elements that it did not have before: clients that block on it are served when the
 // command, or its transaction, is done. Changed says it too.
@@ -12,5 +18,32 @@ func (c *Ctx) Ready(i int) {
 }
 
 // Notify says that an event of a class (config.EventList and the others) happened to the i-th key. Who subscribed to keyspace
-// events hears of it when the command is done.
-func (c *Ctx) Notify(class int64, event string, i int) {}
+// events hears of it.
+func (c *Ctx) Notify(class int64, event string, i int) {
+	if c.e.Settings.Events.Load()&class != 0 {
+		c.e.notify(c, event, c.S.db, c.keys[i].Bytes)
+	}
+}
+
+// NotifyKey is Notify for a key by its name.
+func (c *Ctx) NotifyKey(class int64, event string, db int, key []byte) {
+	if c.e.Settings.Events.Load()&class != 0 {
+		c.e.notify(c, event, db, key)
+	}
+}
+
+func (e *Engine) notify(c *Ctx, event string, db int, key []byte) {
+	if e.PubSub.channels.Len() == 0 && e.PubSub.patterns.Len() == 0 {
+		return
+	}
+	on := e.Settings.Events.Load()
+	name := make([]byte, 0, 64+max(len(key), len(event)))
+	if on&config.EventKeyspace != 0 {
+		name = strconv.AppendInt(append(name, "__keyspace@"...), int64(db), 10)
+		e.Publish(c, append(append(name, "__:"...), key...), []byte(event), false)
+	}
+	if on&config.EventKeyevent != 0 {
+		name = strconv.AppendInt(append(name[:0], "__keyevent@"...), int64(db), 10)
+		e.Publish(c, append(append(name, "__:"...), event...), key, false)
+	}
+}

@@ -184,6 +184,9 @@ func (c *Ctx) execLocks(m *multi) uint64 {
 			return allShards
 		}
 		if !q.cmd.keyed {
+			if q.cmd.mayReplicate {
+				set |= 1 // what it logs stands under a lock
+			}
 			continue
 		}
 		c.load(q)

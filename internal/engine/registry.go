@@ -194,6 +194,7 @@ func (c *Ctx) ResetState() {
 		c.endMulti()
 	}
 	s.unwatch(c.held)
+	s.unsubscribeAll()
 	s.SetProto(resp.RESP2)
 	s.SelectDB(0)
 	s.SetName("")

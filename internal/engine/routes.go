@@ -104,7 +104,7 @@ func (r *Routes) Flip(changes []RouteChange) {
 				s.mu.Lock()
 				locked = true
 			}
-			r.slots[ch.Slot] = ch.Route
+			r.set(ch)
 		}
 		if locked {
 			s.blocked.endWith(r.sendAway)
@@ -115,8 +115,16 @@ func (r *Routes) Flip(changes []RouteChange) {
 
 // SetLocked changes one route; the caller holds the lock of the slot's shard.
 func (r *Routes) SetLocked(ch RouteChange) {
-	r.slots[ch.Slot] = ch.Route
+	r.set(ch)
 	r.e.shards[keyspace.ShardOf(ch.Slot)].blocked.endWith(r.sendAway)
+}
+
+// set changes a route under its shard's lock. Who listens to channels of a slot that leaves is told so.
+func (r *Routes) set(ch RouteChange) {
+	r.slots[ch.Slot] = ch.Route
+	if ch.Route.State&(RouteMine|RouteReplica) == 0 {
+		r.e.PubSub.dropShardChannels(ch.Slot)
+	}
 }
 
 // sendAway is the redirection for a client that blocks on a key this node does not serve any more, "" while it does.
@@ -167,10 +175,10 @@ func (c *Ctx) routed(cmd *Command) bool {
 	}
 	switch {
 	case route.State&RouteMine != 0:
-		return moving == 0 || c.stays(route, s)
+		return moving == 0 || cmd.shardPubSub || c.stays(route, s)
 	case moving != 0 && (c.asking || cmd.Flags&spec.Asking != 0):
-		return c.allHere()
-	case route.State&RouteReplica != 0 && c.S.readonly && cmd.readonly:
+		return cmd.shardPubSub || c.allHere()
+	case route.State&RouteReplica != 0 && (cmd.shardPubSub || c.S.readonly && cmd.readonly):
 		return true
 	}
 	c.redirect("-MOVED ", s, route.Owner)
@@ -180,7 +188,9 @@ func (c *Ctx) routed(cmd *Command) bool {
 // allowedWhenDown applies cluster-allow-reads-when-down; false when the refusal has been replied.
 func (c *Ctx) allowedWhenDown(cmd *Command) bool {
 	switch {
-	case !c.e.Settings.ReadsWhenDown.Load():
+	case cmd.shardPubSub && c.e.Settings.PubsubWhenDown.Load():
+		return true
+	case cmd.shardPubSub || !c.e.Settings.ReadsWhenDown.Load():
 		c.Err(ErrClusterDown)
 	case !cmd.readonly:
 		c.Err(ErrClusterRead)

@@ -70,7 +70,9 @@ type Session struct {
 	watching    []*watch
 	watchBroken atomic.Bool // any thread that holds the shard lock of a watched key
 
-	wait waitState
+	wait   waitState
+	subs   subscriptions
+	pusher Pusher // the connection, if it can
 
 	// Shown by CLIENT LIST: any goroutine reads.
 	last    atomic.Int64 // time of the last batch
@@ -121,6 +123,7 @@ const (
 // NewSession registers a client. The transport calls Close when the connection ended.
 func (e *Engine) NewSession(conn Conn, peer Peer) *Session {
 	s := &Session{e: e, conn: conn, Peer: peer, proto: resp.RESP2, Created: e.Clock.Now()}
+	s.pusher, _ = conn.(Pusher)
 	s.queued.Store(-1)
 	s.names.user = "default"
 	if peer.Unix {
@@ -156,6 +159,7 @@ func (s *Session) SelectDB(db int) {
 func (s *Session) Close() {
 	s.wait.cancel(s)
 	s.unwatch(0)
+	s.unsubscribeAll()
 	s.multi = nil
 	s.e.Clients.remove(s)
 }

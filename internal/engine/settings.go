@@ -23,6 +23,7 @@ type Settings struct {
 	ActiveExpire    atomic.Bool  // DEBUG SET-ACTIVE-EXPIRE
 	FullCoverage    atomic.Bool  // cluster-require-full-coverage
 	ReadsWhenDown   atomic.Bool  // cluster-allow-reads-when-down
+	Events          atomic.Int64 // notify-keyspace-events
 	PubsubWhenDown  atomic.Bool  // cluster-allow-pubsubshard-when-down
 	WritesRefused   atomic.Bool  // the last background save failed and stop-writes-on-bgsave-error is on
 	DebugAllowed    atomic.Int32 // enable-debug-command: 0 no, 1 local, 2 yes

@@ -101,10 +101,10 @@ func (s *Session) wake() {
 func (w *Worker) RunFor(s *Session, fn func(c *Ctx)) (failed bool) {
 	c := &w.ctx
 	c.S, c.Now = s, s.e.Clock.Now()
-	c.failed, c.dirty = false, 0
+	c.failed, c.pushed, c.dirty = false, false, 0
 	mark := w.Out.mark()
 	fn(c)
-	if s.replyMode != replyOn {
+	if s.replyMode != replyOn && !c.pushed {
 		c.dropReply(mark)
 	}
 	c.S = nil

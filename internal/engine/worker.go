@@ -23,6 +23,7 @@ type Worker struct {
 	calls   []callStats // by row ID
 	epoch   time.Time   // base of the monotonic readings
 	logged  bool        // effects were appended since the last Kick
+	own     []Push      // messages that the command under way sends to its own session
 	ready   *readyKeys
 	second  *Worker // runs the commands of blocked clients; nil until it is needed
 

@@ -16,6 +16,7 @@ func (s *Server) newBus() (*bus.Bus, error) {
 	return bus.New(bus.Options{
 		Engine: s.engine, Replication: s.repl, Settings: s.clusterSettings, Log: s.log,
 		ConfFile: s.inDir(s.store.String("cluster-config-file")), Bind: s.store.Strings("bind"), BusPort: s.busPort(), Dial: s.dial,
+		Deliver: func(channel, message []byte, sharded bool) { s.engine.Publish(nil, channel, message, sharded) },
 	})
 }
 

@@ -33,11 +33,19 @@ func (s *Server) deps() command.Deps {
 		LogWarning:       func(text string) { s.log.Warn(text) },
 		ReleaseMemory:    debug.FreeOSMemory,
 		Memory:           s.processMemory,
+		Broadcast:        s.broadcast,
 	}
 	if s.confFile != "" {
 		d.RewriteConfig = s.rewriteConfig
 	}
 	return d
+}
+
+// broadcast hands a message to the other nodes of the cluster.
+func (s *Server) broadcast(channel, message []byte, sharded bool) {
+	if s.bus != nil && !s.bus.Publish(channel, message, sharded) {
+		s.log.Warn("A message for the other nodes was dropped: too many wait for the cluster bus.")
+	}
 }
 
 // processMemory reads what the system and the Go runtime say of this process.

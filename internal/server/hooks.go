@@ -41,6 +41,7 @@ func (s *Server) puts() []put {
 		number("maxclients", func(n int64) { set.MaxClients.Store(n) }),
 		number("timeout", func(n int64) { set.IdleTimeoutMs.Store(n * 1000) }),
 		number("maxmemory-samples", s.engine.Evictor.SetSamples),
+		number("notify-keyspace-events", set.Events.Store),
 		number("rdb-key-save-delay", set.SaveKeyDelay.Store),
 		number("key-load-delay", set.LoadKeyDelay.Store),
 		number("repl-backlog-size", log.SetBacklogBytes),

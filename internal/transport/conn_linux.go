@@ -27,6 +27,8 @@ type conn struct {
 	queued    bool   // in loop.again
 	gated     bool   // replies wait for the gate
 	away      bool   // a deposed runner has it
+	pushed    bool   // in loop.pushed
+	tail      bool   // the last piece of out is a buffer of its own, which may grow
 	unwatched bool   // its descriptor was taken off the poll set
 	halfOpen  bool   // the client sends no more: what it sent is still executed and answered
 	closed    bool
@@ -244,6 +246,7 @@ func (c *conn) push(b []byte) {
 	if len(b) == 0 {
 		return
 	}
+	c.tail = false
 	c.out = append(c.out, b)
 	c.outLen += len(b)
 	c.shownOut.Store(int32(min(c.outLen, 1<<31-1)))

@@ -29,6 +29,7 @@ type loop struct {
 	mail   mailbox[letter]
 
 	letters []letter // taken out of mail and not yet run
+	pushed  []*conn  // got messages that were not sent yet
 
 	// busy is the number of the batch that the runner in charge executes, 0 while it executes none. The watchdog swaps it
 	// to 0 to take the loop away from a runner that is stuck in a long command.
@@ -43,6 +44,7 @@ type loop struct {
 type letter struct {
 	c    *conn
 	work func(w *engine.Worker)
+	push engine.Push // when there is neither work nor loop
 	loop func(r *runner)
 }
 
@@ -90,7 +92,7 @@ func (l *loop) start() {
 // turn serves everything that is ready once; false when the runner has lost the loop or the loop ends.
 func (r *runner) turn() bool {
 	l := r.l
-	if len(l.letters) > 0 && !r.readMail() {
+	if len(l.letters)+len(l.pushed) > 0 && !r.readMail() {
 		return false
 	}
 	n := r.wait()
@@ -180,7 +182,9 @@ func (r *runner) readMail() bool {
 			m.loop(r)
 		case m.c.closed:
 		case m.c.away:
-			m.c.later = append(m.c.later, m.work)
+			m.c.later = append(m.c.later, m.later())
+		case m.work == nil:
+			r.push(m.c, m.push)
 		default:
 			if !r.deliver(m.c, m.work) {
 				return false
@@ -188,7 +192,17 @@ func (r *runner) readMail() bool {
 		}
 	}
 	l.letters = nil
+	r.flushPushed()
 	return true
+}
+
+// later is the work of a letter that has to wait.
+func (m *letter) later() func(*engine.Worker) {
+	if m.work != nil {
+		return m.work
+	}
+	push := m.push
+	return func(w *engine.Worker) { push.AppendTo(&w.Out) }
 }
 
 // deliver runs posted work for a connection and goes on with its input.

@@ -106,11 +106,11 @@ type Bus struct {
 		sync.Mutex
 		*core.Core
 	}
-	inbox   chan letter       // events from links and hands
-	orders  chan *order       // commands that change something
-	link    chan struct{}     // the link to the primary came up or went down
-	news    chan core.Publish // messages for other nodes
-	stopped chan struct{}     // closed when Run ends or Close is called
+	inbox   chan letter   // events from links and hands
+	orders  chan *order   // commands that change something
+	link    chan struct{} // the link to the primary came up or went down
+	news    news          // messages for other nodes
+	stopped chan struct{} // closed when Run ends or Close is called
 	stop    sync.Once
 	wg      sync.WaitGroup
 	running sync.Mutex  // held while Run runs
@@ -143,8 +143,6 @@ type letter struct {
 const (
 	// ordersMax is how many CLUSTER commands may wait; an operator's tools send a handful at a time.
 	ordersMax = 1024
-	// newsMax is how many Pub/Sub messages may wait for the bus.
-	newsMax = 1024
 )
 
 // New makes a bus. Nothing is read and nothing listens before Load.
@@ -158,7 +156,7 @@ func New(opts Options) (*Bus, error) {
 		inbox:   make(chan letter),
 		orders:  make(chan *order, ordersMax),
 		link:    make(chan struct{}, 1),
-		news:    make(chan core.Publish, newsMax),
+		news:    news{ring: make(chan struct{}, 1)},
 		stopped: make(chan struct{}),
 		waiting: make(map[uint64]*order),
 	}
@@ -242,17 +240,6 @@ func (b *Bus) ReplicationChanged() {
 	select {
 	case b.link <- struct{}{}:
 	default: // it is going to be looked at anyway
-	}
-}
-
-// Publish hands a Pub/Sub message to the other nodes, a sharded one to those of this shard. It does not block; false says
-// that too many wait already. The slices must not change any more.
-func (b *Bus) Publish(channel, message []byte, sharded bool) bool {
-	select {
-	case b.news <- core.Publish{Channel: channel, Message: message, Sharded: sharded}:
-		return true
-	default:
-		return false
 	}
 }
 

@@ -62,8 +62,10 @@ func (b *Bus) Run(ctx context.Context) error {
 			b.release()
 		case <-b.link:
 			b.tellReplication()
-		case m := <-b.news:
-			b.step(m)
+		case <-b.news.ring:
+			for _, m := range b.news.take() {
+				b.step(m)
+			}
 		}
 	}
 }

@@ -86,7 +86,11 @@ func popAll(c *engine.Ctx, e *object.SetEdit) {
 	s := e.View()
 	replySet(c, &s)
 	c.CountChanges(s.Len() - 1)
-	c.Propagate(wordDel, c.Key(0).Bytes)
+	word := wordDel
+	if c.Engine().Settings.LazyServerDel.Load() {
+		word = wordUnlink
+	}
+	c.Propagate(word, c.Key(0).Bytes)
 	c.Delete(0)
 	c.Notify(config.EventGeneric, "del", 0)
 }

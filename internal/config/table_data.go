@@ -62,7 +62,7 @@ func memoryDirectives() []Directive {
 		{Name: "tracking-table-max-keys", Kind: Number, Max: int64Max, Default: "1000000", NoEffect: "clients cannot track keys yet"},
 		{Name: "lazyfree-lazy-eviction", Kind: Bool, Default: "no"},
 		{Name: "lazyfree-lazy-expire", Kind: Bool, Default: "no"},
-		{Name: "lazyfree-lazy-server-del", Kind: Bool, Default: "no", NoEffect: alwaysLazy},
+		{Name: "lazyfree-lazy-server-del", Kind: Bool, Default: "no"},
 		{Name: "lazyfree-lazy-user-del", Kind: Bool, Default: "no"},
 		{Name: "lazyfree-lazy-user-flush", Kind: Bool, Default: "no"},
 		{Name: "activerehashing", Kind: Bool, Default: "yes", NoEffect: "tables grow in steps of their own"},

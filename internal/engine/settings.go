@@ -14,6 +14,7 @@ type Settings struct {
 	MaxClients      atomic.Int64
 	LazyExpire      atomic.Bool // lazyfree-lazy-expire: expired keys are logged as UNLINK
 	LazyEvict       atomic.Bool // lazyfree-lazy-eviction: evicted keys are logged as UNLINK
+	LazyServerDel   atomic.Bool // lazyfree-lazy-server-del: what SPOP empties is logged as UNLINK
 	LazyUserDel     atomic.Bool
 	LazyUserFlush   atomic.Bool
 	ReplicaReadOnly atomic.Bool

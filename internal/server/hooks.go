@@ -47,6 +47,7 @@ func (s *Server) puts() []put {
 		number("repl-backlog-size", log.SetBacklogBytes),
 		toggle("lazyfree-lazy-eviction", set.LazyEvict.Store),
 		toggle("lazyfree-lazy-expire", set.LazyExpire.Store),
+		toggle("lazyfree-lazy-server-del", set.LazyServerDel.Store),
 		toggle("lazyfree-lazy-user-del", set.LazyUserDel.Store),
 		toggle("lazyfree-lazy-user-flush", set.LazyUserFlush.Store),
 		toggle("replica-read-only", set.ReplicaReadOnly.Store),

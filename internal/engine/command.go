@@ -16,6 +16,8 @@ const (
 type Handler struct {
 	Run   func(*Ctx)
 	Scope Scope
+	// WholeIf says whether the command, which has keys, needs all other keys too with such arguments. It may be nil.
+	WholeIf func(args [][]byte) bool
 }
 
 // Command is a row joined with its handler.
@@ -23,6 +25,7 @@ type Command struct {
 	*spec.Row
 	run          func(*Ctx)
 	scope        Scope
+	wholeIf      func(args [][]byte) bool
 	simple       int  // argument index of the only key, 0 when keys are found by the row's key specs
 	keyed        bool // has keys at all
 	write        bool
@@ -75,6 +78,7 @@ func newCommand(r *spec.Row, h Handler) *Command {
 		Row:          r,
 		run:          h.Run,
 		scope:        h.Scope,
+		wholeIf:      h.WholeIf,
 		keyed:        r.HasKeys(),
 		write:        r.Flags&spec.Write != 0,
 		readonly:     r.Flags&spec.ReadOnly != 0,

@@ -237,6 +237,9 @@ func (c *Ctx) findKeys(cmd *Command) (set uint64, ok bool) {
 		c.keys = append(c.keys, k)
 		set |= shardBit(k.Slot)
 	}
+	if cmd.wholeIf != nil && cmd.wholeIf(c.Args) {
+		set = allShards
+	}
 	return set, true
 }
 

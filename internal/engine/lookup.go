@@ -18,6 +18,15 @@ func (c *Ctx) Find(i int) (keyspace.Rec, bool) {
 	return rec, true
 }
 
+// FindOther is Find for a key that the row does not name, as the patterns of SORT make it. Its shard must be locked.
+func (c *Ctx) FindOther(key *keyspace.Key) (keyspace.Rec, bool) {
+	i := len(c.keys)
+	c.keys = append(c.keys, *key)
+	rec, ok := c.Find(i)
+	c.keys = c.keys[:i]
+	return rec, ok
+}
+
 // FindQuiet is Find without touching the access clock: EXISTS, TTL, OBJECT.
 func (c *Ctx) FindQuiet(i int) (keyspace.Rec, bool) {
 	rec, ok := c.find(i)

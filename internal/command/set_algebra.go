@@ -167,7 +167,12 @@ func storeSet(c *engine.Ctx, e *object.SetEdit, event string) {
 }
 
 // setOperation makes a set of others.
-type setOperation func(e *object.SetEdit, sets []object.Set)
+type setOperation uint8
+
+const (
+	setUnion setOperation = iota // all members of all sets
+	setDiff                      // the members of the first set that no other has
+)
 
 // combineSets replies what an operation makes of the sets of all keys. With an event, it is stored in key 0 and made of the
 // others.
@@ -182,7 +187,11 @@ func combineSets(c *engine.Ctx, op setOperation, event string) {
 		return
 	}
 	e := object.NewIntset(c.Place(0), &c.Engine().Settings.Encoding, c.W.Scratch())
-	op(&e, sets)
+	if op == setUnion {
+		unite(&e, sets)
+	} else {
+		subtract(&e, sets)
+	}
 	if event != "" {
 		storeSet(c, &e, event)
 		return
@@ -193,8 +202,8 @@ func combineSets(c *engine.Ctx, op setOperation, event string) {
 	c.W.SetScratch(e.Scratch())
 }
 
-// setUnion adds all members of all sets.
-func setUnion(e *object.SetEdit, sets []object.Set) {
+// unite adds all members of all sets.
+func unite(e *object.SetEdit, sets []object.Set) {
 	for i := range sets {
 		sets[i].Each(func(m object.Member) bool {
 			e.AddMember(m)
@@ -203,8 +212,8 @@ func setUnion(e *object.SetEdit, sets []object.Set) {
 	}
 }
 
-// setDiff adds the members of the first set that no other has.
-func setDiff(e *object.SetEdit, sets []object.Set) {
+// subtract adds the members of the first set that no other has.
+func subtract(e *object.SetEdit, sets []object.Set) {
 	one, two := 0, 0 // about the work of looking up and of removing
 	for i := range sets {
 		if sets[i].Len() > 0 {
@@ -230,7 +239,7 @@ func setDiff(e *object.SetEdit, sets []object.Set) {
 
 // subtractEach adds the members of the first set and removes those of the others: for a first set that is much bigger.
 func subtractEach(e *object.SetEdit, sets []object.Set) {
-	setUnion(e, sets[:1])
+	unite(e, sets[:1])
 	for i := 1; i < len(sets) && e.Len() > 0; i++ {
 		sets[i].Each(func(m object.Member) bool {
 			e.RemoveMember(m)

@@ -42,6 +42,8 @@ func (d *digest) mixValue(rec keyspace.Rec) {
 		d.mixList(rec)
 	case keyspace.TypeSet:
 		d.addSet(rec)
+	case keyspace.TypeHash:
+		d.addHash(rec)
 	case keyspace.TypeZSet:
 		d.addZSet(rec)
 	case keyspace.TypeStream:
@@ -90,6 +92,22 @@ func (d *digest) addZSet(rec keyspace.Rec) {
 		var one digest
 		one.mix(m.Text(digits[:0]))
 		one.mix(num.AppendFixed17(text[:0], score))
+		d.add(one[:])
+		return true
+	})
+}
+
+// addHash adds the fields of a hash, each with its value, and with whether it expires.
+func (d *digest) addHash(rec keyspace.Rec) {
+	var text [20]byte
+	h := object.OpenHash(nil, rec)
+	h.Each(func(f object.Field) bool {
+		var one digest
+		one.mix(f.Name.Text(text[:0]))
+		one.mix(f.Value.Text(text[:0]))
+		if f.ExpireAt != 0 {
+			one.add([]byte("!!hexpire!!"))
+		}
 		d.add(one[:])
 		return true
 	})

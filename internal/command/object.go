@@ -26,7 +26,7 @@ const (
 
 // encodingName is what OBJECT ENCODING calls an encoding.
 func encodingName(e keyspace.Encoding) string {
-	return [...]string{"raw", "embstr", "int", "listpack", "intset", "hashtable", "skiplist", "quicklist", "stream"}[e]
+	return [...]string{"raw", "embstr", "int", "listpack", "intset", "hashtable", "skiplist", "quicklist", "stream", "listpackex"}[e]
 }
 
 // inspected finds key 0 without touching it; a missing one has been replied as null.

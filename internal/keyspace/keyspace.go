@@ -68,7 +68,12 @@ type Dropper interface {
 	Drop(t Type, e Encoding, root mem.Ref, length uint64)
 	// FreeSome frees about budget elements of what was put aside. It returns how many are left, about.
 	FreeSome(budget int) (left int64)
+	// DueAt is the time that a value says it is scheduled for (Part.Schedule), in milliseconds; NotDue when it is not.
+	DueAt(r Rec) int64
 }
+
+// NotDue is the time of what is never due.
+const NotDue int64 = noDeadline
 
 // Options are what a Part needs from its owner.
 type Options struct {
@@ -80,16 +85,17 @@ type Options struct {
 
 // Part is what one shard holds. It is guarded by that shard's lock.
 type Part struct {
-	arena   *mem.Arena
-	dbs     []*database // by index; nil until the first key is put there
-	dropper Dropper
-	hasher  Hasher // of members
-	shard   int
-	clock   uint32 // stamp of new records, 24 bits
-	keep    bool   // an overwritten record keeps its stamp
-	lanes   [Lanes]lane
-	trash   []*trash     // databases and slots that were flushed and wait to be freed
-	due     expireCursor // where ExpireDue goes on
+	arena    *mem.Arena
+	dbs      []*database // by index; nil until the first key is put there
+	dropper  Dropper
+	hasher   Hasher // of members
+	shard    int
+	clock    uint32 // stamp of new records, 24 bits
+	keep     bool   // an overwritten record keeps its stamp
+	lanes    [Lanes]lane
+	trash    []*trash     // databases and slots that were flushed and wait to be freed
+	due      expireCursor // where ExpireDue goes on
+	schedule schedule     // values in which something is due some time
 	// wordsMax is the size above which a segment is split: it bounds the pause of an insertion. Tests make it small.
 	wordsMax int
 	moved    int // cells moved by growing and shrinking, ever: what tests bound the longest pause by

@@ -109,6 +109,9 @@ func (m *machine) Drop(_ Type, _ Encoding, root mem.Ref, _ uint64) {
 	m.arena.Free(mem.ForOther, root, rootBytes)
 }
 
+// DueAt implements Dropper: nothing is scheduled.
+func (m *machine) DueAt(Rec) int64 { return NotDue }
+
 // FreeSome has nothing put aside.
 func (m *machine) FreeSome(int) int64 { return 0 }
 

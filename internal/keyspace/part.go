@@ -186,6 +186,11 @@ func (p *Part) Rename(db int, from, to *Key) bool {
 	at := p.locate(t, from)
 	p.take(d, t, &at)
 	p.remove(t, &at)
+	if p.dropper != nil {
+		if moved, ok := p.Find(db, to); ok && p.dropper.DueAt(moved) != NotDue {
+			p.Schedule(to, p.dropper.DueAt(moved))
+		}
+	}
 	return true
 }
 

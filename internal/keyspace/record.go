@@ -41,15 +41,16 @@ type Encoding uint8
 
 // The encodings. What OBJECT ENCODING calls them is the business of the commands.
 const (
-	EncRaw       Encoding = iota // string: bytes
-	EncEmbstr                    // string: at most EmbstrMax bytes
-	EncInt                       // string: a canonical 64-bit number, held as 8 bytes
-	EncListpack                  // small list, hash, set, sorted set: the listpack's bytes
-	EncIntset                    // small set of numbers: the intset's bytes
-	EncHashtable                 // hash, set: a root
-	EncSkiplist                  // sorted set: a root
-	EncQuicklist                 // list: a root
-	EncStream                    // stream: a root
+	EncRaw        Encoding = iota // string: bytes
+	EncEmbstr                     // string: at most EmbstrMax bytes
+	EncInt                        // string: a canonical 64-bit number, held as 8 bytes
+	EncListpack                   // small list, hash, set, sorted set: the listpack's bytes
+	EncIntset                     // small set of numbers: the intset's bytes
+	EncHashtable                  // hash, set: a root
+	EncSkiplist                   // sorted set: a root
+	EncQuicklist                  // list: a root
+	EncStream                     // stream: a root
+	EncListpackEx                 // small hash whose fields may expire: a listpack, and 8 bytes that say when it is scheduled
 )
 
 // EmbstrMax is the length up to which a string counts as EncEmbstr.

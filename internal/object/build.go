@@ -23,6 +23,7 @@ type Builder struct {
 	kind     keyspace.Type // what is being built; TypeString while nothing is
 	set      setBuild
 	zset     ZSetEdit
+	hash     HashEdit
 	stream   streamBuild
 	list     list.List
 	scratch  []byte // kept from value to value
@@ -42,6 +43,8 @@ func (b *Builder) End() error {
 		b.endSet()
 	case keyspace.TypeZSet:
 		b.endZSet()
+	case keyspace.TypeHash:
+		b.endHash()
 	case keyspace.TypeList:
 		b.endList()
 	case keyspace.TypeStream:
@@ -60,6 +63,8 @@ func (b *Builder) Abort() {
 		b.set.edit.Discard()
 	case keyspace.TypeZSet:
 		b.zset.Discard()
+	case keyspace.TypeHash:
+		b.hash.Discard()
 	case keyspace.TypeList:
 		freeList(b.at.Part.Arena(), &b.list)
 	case keyspace.TypeStream:
@@ -82,28 +87,23 @@ func (b *Builder) Int(n int64) error {
 
 // Packed implements rdb.ValueBuilder. A compact value within the limits is kept as it is.
 func (b *Builder) Packed(p rdb.Packed) (taken bool, err error) {
-	l, count, longest := b.limits, int64(p.Count), int64(p.Longest)
-	switch {
-	case p.Kind == rdb.KindHash && count <= l.HashEntries.Load() && longest <= l.HashValue.Load():
-		b.putPacked(keyspace.TypeHash, p)
-	case p.Kind == rdb.KindZSet:
+	switch p.Kind {
+	case rdb.KindHash:
+		return b.packedHash(p), nil
+	case rdb.KindZSet:
 		return b.packedZSet(p), nil
-	case p.Kind == rdb.KindSet:
+	case rdb.KindSet:
 		return b.packedSet(p), nil
-	case p.Kind == rdb.KindList:
+	case rdb.KindList:
 		return b.packedList(p), nil
-	default:
-		return false, nil
 	}
-	return true, nil
+	return false, nil
 }
 
 // refuse refuses what no file of this package takes.
 type refuse struct{}
 
-func (refuse) HashStart(uint64) error               { return ErrUnknownType }
-func (refuse) HashField(_, _ []byte, _ int64) error { return ErrUnknownType }
-func (refuse) Module(rdb.ModuleID) error            { return ErrUnknownType }
+func (refuse) Module(rdb.ModuleID) error { return ErrUnknownType }
 
 // putPacked keeps a compact value as it is.
 func (b *Builder) putPacked(t keyspace.Type, p rdb.Packed) {

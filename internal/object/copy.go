@@ -9,6 +9,10 @@ import (
 // Copy puts a copy of a record's value and expiry at a place, which may be of the same part. scratch is used for big
 // values; what it has become is returned.
 func Copy(to Place, r keyspace.Rec, limits *Limits, scratch []byte) []byte {
+	if r.Type() == keyspace.TypeHash {
+		copyHash(to, r, limits)
+		return scratch
+	}
 	if !r.IsRoot() {
 		to.Part.PutInline(to.DB, to.Key, r.Type(), r.Encoding(), r.Value(), r.ExpireAt())
 		return scratch

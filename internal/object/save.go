@@ -23,6 +23,8 @@ func SaveType(r keyspace.Rec) rdb.Type {
 		return saveSetType(r)
 	case keyspace.TypeZSet:
 		return saveZSetType(r)
+	case keyspace.TypeHash:
+		return saveHashType(r)
 	case keyspace.TypeList:
 		return rdb.TypeListListpacks
 	case keyspace.TypeStream:
@@ -44,6 +46,8 @@ func AppendValue(dst []byte, r keyspace.Rec, lzf *checksum.LZF) []byte {
 		return appendSet(dst, r, lzf)
 	case keyspace.TypeZSet:
 		return appendZSet(dst, r, lzf)
+	case keyspace.TypeHash:
+		return appendHash(dst, r, lzf)
 	case keyspace.TypeList:
 		return appendList(dst, r, lzf)
 	case keyspace.TypeStream:

@@ -37,6 +37,12 @@ func (t *Table) NextExpiry() int64 {
 	return int64(t.head[headBound])
 }
 
+// Mark is a time that the owner of a table of Fields keeps in it, and SetMark sets; the largest int64 at first.
+func (t *Table) Mark() int64 { return int64(t.head[headMark]) }
+
+// SetMark sets Mark.
+func (t *Table) SetMark(at int64) { t.head[headMark] = uint64(at) }
+
 // ExpireDue removes fields that expire at or before now, and calls fn for each one before it is removed; fn must not
 // change the table. It stops when about budget fields with an expiry were looked at; then more is true.
 func (t *Table) ExpireDue(now int64, budget int, fn func(Entry)) (removed int, more bool) {

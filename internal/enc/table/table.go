@@ -22,11 +22,11 @@
 //	        └─ directory ─ segment  (more entries than one segment takes)
 //	                     ─ segment
 //
-//	header:  | segment or directory 8 | count, purpose, layout 8 | bytes 8 | with expiry 8 | bound 8 |
+//	header:  | segment or directory 8 | count, purpose, layout 8 | bytes 8 | with expiry 8 | bound 8 | mark 8 |
 //	cell:    | 23 bits: tag, the top of the hash | 1: entry begins with 8 fixed bytes | 40: mem.Ref of the entry |
 //	entry:   | fixed 0 or 8 | member length 1 or 5 | value length 1 or 5, of Fields only | member | value |
 //
-// The fixed bytes are the score of Scores and the expiry, in milliseconds, of a field that has one. The last two words of
+// The fixed bytes are the score of Scores and the expiry, in milliseconds, of a field that has one. The last three words of
 // the header exist only in a table of Fields. segment.go says how cells lie.
 //
 // An entry stays where it is while its member is there, except in a table of Fields when its value or expiry changes; so
@@ -55,6 +55,7 @@ const (
 	headBytes           // bytes of all blocks; while the table is being freed, the tag up to which it is gone
 	headVolatile        // fields with an expiry
 	headBound           // no field expires before this time, in milliseconds
+	headMark            // a time of the owner's
 	headWords
 
 	headWordsShort = headVolatile // of a table that is not of Fields
@@ -90,7 +91,7 @@ func New(a *mem.Arena, p mem.Purpose, l Layout) mem.Ref {
 	head[headCount] = uint64(p)<<purposeShift | uint64(l)<<layoutShift
 	head[headBytes] = uint64(mem.Usable(headerWords(l) * 8))
 	if l == Fields {
-		head[headVolatile], head[headBound] = 0, noDeadline
+		head[headVolatile], head[headBound], head[headMark] = 0, noDeadline, noDeadline
 	}
 	return root
 }

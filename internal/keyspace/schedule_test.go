@@ -1,0 +1,86 @@
+package keyspace
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/covey-db/covey/internal/mem"
+)
+
+// timed is a Dropper for values that are numbers: the time that they are scheduled for.
+type timed struct{}
+
+func (timed) Drop(Type, Encoding, mem.Ref, uint64) {}
+func (timed) FreeSome(int) int64                   { return 0 }
+func (timed) DueAt(r Rec) int64 {
+	if r.Encoding() != EncInt {
+		return NotDue
+	}
+	return r.Int()
+}
+
+// popAll is the names of what is due, in the order of their times.
+func popAll(p *Part, now int64) (names []string) {
+	for {
+		db, name, found, more := p.PopDue(now, nil)
+		if found {
+			names = append(names, fmt.Sprint(db, ":", string(name)))
+		}
+		if !more {
+			return names
+		}
+	}
+}
+
+func TestScheduleNamesWhatIsDue(t *testing.T) {
+	p := New(Options{Shard: testShard, Databases: 3, Arena: mem.NewArena(mem.Options{}), Dropper: timed{}})
+	key := func(name string) *Key { return &Key{Bytes: []byte(name), Slot: testSlot(1), Hash: mixName(name)} }
+	schedule := func(db int, name string, at int64) {
+		p.SetInt(db, key(name), at, 0)
+		p.Schedule(key(name), at)
+	}
+	schedule(0, "late", 50)
+	schedule(0, "soon", 10)
+	schedule(1, "other", 30)
+	schedule(0, "gone", 20)
+	schedule(0, "again", 90)
+	schedule(0, "again", 40)
+	schedule(0, "moved", 35)
+	p.Delete(0, key("gone"))
+	p.Rename(0, key("moved"), key("renamed"))
+	p.SwapDB(1, 2)
+	if names := popAll(p, 9); len(names) != 0 {
+		t.Errorf("%q are due too early", names)
+	}
+	if names := popAll(p, 45); !slices.Equal(names, []string{"0:soon", "2:other", "0:renamed", "0:again"}) {
+		t.Errorf("%q are due", names)
+	}
+	if names := popAll(p, 100); !slices.Equal(names, []string{"0:late"}) {
+		t.Errorf("%q are due in the end", names)
+	}
+	p.FlushDB(0)
+	p.FlushDB(2)
+	p.Arena().Close()
+}
+
+// TestScheduleForgetsWhatIsGone makes and removes values that are due in a far future.
+func TestScheduleForgetsWhatIsGone(t *testing.T) {
+	p := New(Options{Shard: testShard, Databases: 1, Arena: mem.NewArena(mem.Options{}), Dropper: timed{}})
+	most := 0
+	for i := range 100_000 {
+		name := fmt.Sprint("key", i)
+		k := &Key{Bytes: []byte(name), Slot: testSlot(i % 3), Hash: mixName(name)}
+		p.SetInt(0, k, int64(1_000_000-i), 0)
+		p.Schedule(k, int64(1_000_000-i))
+		if i%100 != 0 {
+			p.Delete(0, k)
+		}
+		most = max(most, len(p.schedule.heap))
+	}
+	if most > 4000 {
+		t.Errorf("the schedule had %d entries for 1000 values", most)
+	}
+	p.FlushDB(0)
+	p.Arena().Close()
+}

@@ -1,0 +1,46 @@
+package object
+
+import (
+	"github.com/covey-db/covey/internal/enc/listpack"
+	"github.com/covey-db/covey/internal/enc/table"
+	"github.com/covey-db/covey/internal/keyspace"
+)
+
+// This file holds the removal of fields whose time is over, of hashes that the schedule of a part says are due.
+
+// ExpireFields removes about budget fields of a hash that the part's schedule named (PopDue), and schedules the hash for
+// the next ones. fn is called with every field before it is removed, and must not change the part. left is the number of
+// fields that there are still; the key is removed with the last.
+func ExpireFields(at Place, limits *Limits, now int64, budget int, fn func(field []byte)) (removed, left int) {
+	e := EditHash(at, limits, nil)
+	e.mark = keyspace.NotDue // it was taken off the schedule
+	e.changed = true
+	if e.hash.enc == keyspace.EncHashtable {
+		removed, _ = e.hash.table.ExpireDue(now, budget, func(x table.Entry) { fn(x.Member()) })
+		if e.hash.NextExpiry() == keyspace.NotDue {
+			e.hash.table.SetMark(keyspace.NotDue)
+		}
+	} else {
+		removed = e.expireSmall(now, fn)
+	}
+	return removed, e.Commit()
+}
+
+// expireSmall removes all fields of a listpack that are due.
+func (e *HashEdit) expireSmall(now int64, fn func(field []byte)) (removed int) {
+	var digits [intTextMax]byte
+	e.makeOwn()
+	for pos := listpack.First(e.hash.small); pos != 0; {
+		f, next := e.hash.at(pos)
+		if !f.isPast(now) {
+			pos = next
+			continue
+		}
+		fn(f.Name.Text(digits[:0]))
+		removed++
+		if e.hash.small = listpack.Delete(e.hash.small, pos, e.hash.width()); listpack.IsEnd(e.hash.small, pos) {
+			break
+		}
+	}
+	return removed
+}

@@ -65,6 +65,7 @@ func Table(d Deps) map[string]engine.Handler {
 		stringHandlers(),
 		streamHandlers(),
 		listHandlers(),
+		sortHandlers(),
 		setHandlers(),
 		bitHandlers(),
 		hyperLogLogHandlers(),

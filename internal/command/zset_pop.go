@@ -58,7 +58,7 @@ func cmdZPop(c *engine.Ctx, end zsetEnd) {
 	count := int64(1)
 	if len(c.Args) == 3 {
 		var ok bool
-		if count, ok = numberWithin(c, 2, 0, math.MaxInt64, errMustPositive); !ok {
+		if count, ok = c.IntBetween(2, 0, math.MaxInt64, errMustPositive); !ok {
 			return
 		}
 	}

@@ -47,10 +47,10 @@ func cmdZRandMember(c *engine.Ctx) {
 		replyDrawn(c, &z, -count, withScores)
 	case count >= int64(z.Len()):
 		openScored(c, z.Len(), withScores)
-		z.Each(func(m object.Member, score float64) bool {
+		for it := z.At(z.Len()-1, true); it.Valid(); it.Next() {
+			m, score := it.Get()
 			replyScored(c, m, score, withScores)
-			return true
-		})
+		}
 	default:
 		replySample(c, &z, int(count), withScores)
 	}

@@ -30,8 +30,8 @@ func (w *twins) fillSorts(t rapid.TB, d *draw) {
 		w.compare(t, "ZADD", "z", strconv.Itoa(rapid.IntRange(0, 5).Draw(d.T, "score")), elem())
 	}
 	for i, e := range sortElems {
-		w.compare(t, "SET", "w_"+e, fmt.Sprint((i*7)%len(sortElems)))
-		w.compare(t, "HSET", "h:"+e+":x", "f", fmt.Sprint((i*5)%len(sortElems)), "g", "text "+e)
+		w.compare(t, "SET", "w_"+e, fmt.Sprint((i*5+3)%len(sortElems)))
+		w.compare(t, "HSET", "h:"+e+":x", "f", fmt.Sprint((i*3)%len(sortElems)), "g", "text "+e)
 		if i%3 == 0 {
 			w.compare(t, "SET", "v_"+e, fmt.Sprint(i/2))
 		}
@@ -64,7 +64,7 @@ func (d *draw) sortCommand() []string {
 		case "LIMIT":
 			args = append(args, option, number(), number())
 		case "STORE":
-			args = append(args, option, rapid.SampledFrom([]string{"d", "l", "s"}).Draw(d.T, "to"))
+			args = append(args, option, rapid.SampledFrom([]string{"d", "d", "w_odd"}).Draw(d.T, "to"))
 		case "WHAT":
 			if rapid.IntRange(0, 9).Draw(d.T, "odd") == 0 {
 				args = append(args, rapid.SampledFrom([]string{"WHAT", "BY", "GET", "STORE", "LIMIT"}).Draw(d.T, "word"))

@@ -91,7 +91,7 @@ func (d *digest) addZSet(rec keyspace.Rec) {
 	z.Each(func(m object.Member, score float64) bool {
 		var one digest
 		one.mix(m.Text(digits[:0]))
-		one.mix(num.AppendFixed17(text[:0], score))
+		one.mix(num.AppendShortest(text[:0], score))
 		d.add(one[:])
 		return true
 	})

@@ -29,6 +29,10 @@ func Copy(to Place, r keyspace.Rec, limits *Limits, scratch []byte) []byte {
 		copySet(to, r, limits)
 		return scratch
 	}
+	if r.Type() == keyspace.TypeZSet {
+		copyZSet(to, r, limits)
+		return scratch
+	}
 	scratch = AppendTyped(scratch[:0], r, nil)
 	var b Builder
 	b.Begin(to, r.ExpireAt(), limits)

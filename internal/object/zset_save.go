@@ -33,3 +33,14 @@ func appendZSet(dst []byte, r keyspace.Rec, lzf *checksum.LZF) []byte {
 	}
 	return dst
 }
+
+// copyZSet copies a skiplist, which the copy is too, however small it has become.
+func copyZSet(to Place, r keyspace.Rec, limits *Limits) {
+	from := OpenZSet(nil, r)
+	e := newBigZSet(to, limits, nil)
+	from.Each(func(m Member, score float64) bool {
+		e.big.insert(to.Part.HashMember(m.Str), m.Str, score)
+		return true
+	})
+	e.PutAt(to, r.ExpireAt())
+}

@@ -91,6 +91,15 @@ func (n *names) add(name []byte) {
 	n.ends = append(n.ends, len(n.bytes))
 }
 
+// at is the i-th name.
+func (n *names) at(i int) []byte {
+	from := 0
+	if i > 0 {
+		from = n.ends[i-1]
+	}
+	return n.bytes[from:n.ends[i]]
+}
+
 func (n *names) each(fn func(name []byte)) {
 	from := 0
 	for _, end := range n.ends {

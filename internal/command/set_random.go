@@ -203,13 +203,38 @@ func randomMembers(c *engine.Ctx) {
 	case n == 0 || size == 0:
 		c.Array(0)
 	case n < 0:
-		c.Array(int(-n))
-		for range -n {
-			replyMember(c, s.Random(c.W.Dice()))
-		}
+		repeatMembers(c, &s, -n)
 	default:
 		n = min(n, size)
 		c.Array(int(n))
 		s.RandomDistinct(c.W.Dice(), int(n), func(m object.Member) { replyMember(c, m) })
 	}
+}
+
+// repeatMembers is SRANDMEMBER with a negative count: it replies n members, of which some may be the same. Very many are
+// drawn from a sample.
+func repeatMembers(c *engine.Ctx, s *object.Set, n int64) {
+	c.Array(int(n))
+	var pool names
+	add := func(m object.Member) {
+		var digits [20]byte
+		pool.add(m.Text(digits[:0]))
+	}
+	switch size := int64(s.Len()); {
+	case size <= n && size <= poolMax:
+		s.Each(func(m object.Member) bool {
+			add(m)
+			return true
+		})
+	case n <= poolMax:
+		for range n {
+			replyMember(c, s.Random(c.W.Dice()))
+		}
+		return
+	default:
+		for range poolMax {
+			add(s.Random(c.W.Dice()))
+		}
+	}
+	replyInSlices(c, n, func(c *engine.Ctx) { c.Bulk(pool.at(int(c.W.Dice().Below(uint64(len(pool.ends)))))) })
 }

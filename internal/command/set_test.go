@@ -255,3 +255,29 @@ func TestBigSetIsFreed(t *testing.T) {
 	h.want("DEL s", ":1")
 	h.want("SET d v", "+OK")
 }
+
+// A reply of any length is sent in slices, between which others are served.
+func TestManyMembersWithRepetition(t *testing.T) {
+	h := newHarness(t)
+	h.do("SADD s a b c")
+	const n = 300_000
+	h.send("SRANDMEMBER", "s", strconv.Itoa(-n))
+	if size := h.out.Len(); size > sliceBytes+100 {
+		t.Fatalf("%d bytes at once", size)
+	}
+	other := h.client()
+	other.want("DEL s", ":1")
+	for h.out.Len() < n*7 {
+		(<-h.posted)(h.w)
+		h.collect()
+	}
+	v := h.read()
+	hits := map[string]int{}
+	for _, m := range v.Strings() {
+		hits[m]++
+	}
+	if len(v.Items) != n || len(hits) != 3 || hits["a"] < n/4 {
+		t.Fatalf("%d members: %v", len(v.Items), hits)
+	}
+	h.want("PING", "+PONG")
+}

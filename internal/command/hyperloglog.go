@@ -274,7 +274,7 @@ func cmdPFDebug(c *engine.Ctx) {
 			c.Bool01(changed)
 		}
 	default:
-		c.Err(fmt.Sprintf("ERR Unknown PFDEBUG subcommand '%s'", c.Args[1]))
+		c.Err(fmt.Sprintf("ERR Unknown PFDEBUG subcommand '%s'", cutAtZero(c.Args[1])))
 	}
 }
 

@@ -194,3 +194,14 @@ func TestClientThatLeavesDuringAPause(t *testing.T) {
 	default:
 	}
 }
+
+// An EXEC that is refused ends the transaction, whatever the reason.
+func TestRefusedExec(t *testing.T) {
+	h := newHarness(t)
+	h.script(`
+		EXEC x -> -EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command
+		MULTI -> +OK
+		EXEC x -> -EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command
+		EXEC -> -ERR EXEC without MULTI
+	`)
+}

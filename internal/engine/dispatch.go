@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -82,8 +83,7 @@ func (c *Ctx) admit() *Command {
 		c.S.cmd.Store(cmd)
 	}
 	if cmd.Arity > 0 && len(c.Args) != cmd.Arity || len(c.Args) < -cmd.Arity {
-		c.ArityErr()
-		c.refused(cmd)
+		c.refuse("wrong number of arguments for '" + cmd.Full + "' command")
 		return nil
 	}
 	if c.S.primaryLink {
@@ -92,16 +92,28 @@ func (c *Ctx) admit() *Command {
 	if text := c.refusal(cmd); text != "" {
 		// A node that cannot serve the key now still knows who can.
 		if text == ErrNoAuth || !c.e.ClusterOn || !cmd.keyed || c.routedNow(cmd) {
-			if c.S.multi != nil && cmd.Full == "exec" {
-				text = errExecRefused + text
-				c.endMulti()
-			}
-			c.Err(text)
+			c.refuse(text)
+			return nil
 		}
 		c.refused(cmd)
 		return nil
 	}
 	return cmd
+}
+
+// refuse replies why the command is not executed; for EXEC that is the end of the transaction. A text without a code is an
+// ERR.
+func (c *Ctx) refuse(text string) {
+	switch {
+	case c.Cmd.Full == "exec":
+		c.endMulti()
+		c.Err(errExecRefused + text)
+	case text[0] >= 'a':
+		c.Err("ERR " + text)
+	default:
+		c.Err(text)
+	}
+	c.refused(c.Cmd)
 }
 
 func (c *Ctx) refused(cmd *Command) {
@@ -273,9 +285,11 @@ func (c *Ctx) unknown(cmd *Command, container *spec.Row) {
 	c.Err(fmt.Sprintf("ERR unknown command '%s', with args beginning with: %s", printable(c.Args[0], 128), shown.String()))
 }
 
+// printable is as much of an argument as an error of Redis shows: nothing behind a zero byte.
 func printable(b []byte, most int) string {
-	if len(b) > most {
-		b = b[:most]
+	b = b[:min(len(b), most)]
+	if end := bytes.IndexByte(b, 0); end >= 0 {
+		b = b[:end]
 	}
 	return string(b)
 }

@@ -55,7 +55,7 @@ func (s Stream) Advance(g Group, id ID) bool {
 	if !g.LastID().Less(id) {
 		return false
 	}
-	if s.counts(g) && !s.hasTombstones(id) {
+	if s.counts(g) && !s.hasTombstones(g.LastID()) {
 		g.SetEntriesRead(g.EntriesRead() + 1)
 	} else if s.EntriesAdded() != 0 {
 		g.SetEntriesRead(s.readUpTo(id))

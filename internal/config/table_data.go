@@ -115,7 +115,7 @@ func collectionDirectives() []Directive {
 		{Name: "zset-max-listpack-entries", Alias: "zset-max-ziplist-entries", Kind: Number, Max: int64Max, Default: "128", NoEffect: "there are no sorted sets yet"},
 		{Name: "zset-max-listpack-value", Alias: "zset-max-ziplist-value", Kind: Memory, Max: int64Max, Default: "64", NoEffect: "there are no sorted sets yet"},
 		{Name: "hll-sparse-max-bytes", Kind: Memory, Max: int64Max, Default: "3000"},
-		{Name: "stream-node-max-bytes", Kind: Memory, Max: int64Max, Default: "4096", NoEffect: "there are no streams yet"},
-		{Name: "stream-node-max-entries", Kind: Number, Max: int64Max, Default: "100", NoEffect: "there are no streams yet"},
+		{Name: "stream-node-max-bytes", Kind: Memory, Max: int64Max, Default: "4096"},
+		{Name: "stream-node-max-entries", Kind: Number, Max: int64Max, Default: "100"},
 	}
 }

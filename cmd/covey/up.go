@@ -31,7 +31,7 @@ func (u *upCommand) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
 	defer stop()
 	start := time.Now()
 	cluster, err := manager.StartLocal(ctx, manager.LocalOptions{

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/mem"
 )
 
 // This file holds what INFO tells, section by section, under the names of Redis 7.2.
@@ -103,13 +104,11 @@ func human(n int64) string {
 
 func infoMemory(w *infoWriter) {
 	e := w.c.Engine()
-	var process ProcessMemory
-	if w.d.Memory != nil {
-		process = w.d.Memory()
-	}
-	data := e.UsedMemory()
-	used := data + process.GoHeap
-	peak := max(e.Stats.PeakMemory.Load()+process.GoHeap, used)
+	m := measureMemory(w.c, *w.d)
+	process, used := m.process, m.used
+	peak := max(e.Stats.PeakMemory.Load(), used)
+	overhead := m.arenas.Used[mem.ForTable]
+	data := used - overhead
 	limit := e.Settings.MaxMemory().Load()
 	w.add("used_memory", used)
 	w.add("used_memory_human", human(used))
@@ -118,12 +117,12 @@ func infoMemory(w *infoWriter) {
 	w.add("used_memory_peak", peak)
 	w.add("used_memory_peak_human", human(peak))
 	w.add("used_memory_peak_perc", fmt.Sprintf("%.2f%%", 100*float64(used)/float64(max(peak, 1))))
-	w.add("used_memory_overhead", process.GoHeap)
+	w.add("used_memory_overhead", overhead)
 	w.add("used_memory_startup", process.Startup)
 	w.add("used_memory_dataset", data)
 	w.add("used_memory_dataset_perc", fmt.Sprintf("%.2f%%", 100*float64(data)/float64(max(used, 1))))
-	w.add("allocator_allocated", data)
-	w.add("allocator_active", data)
+	w.add("allocator_allocated", used)
+	w.add("allocator_active", m.arenas.Mapped)
 	w.add("allocator_resident", process.Resident)
 	w.add("total_system_memory", systemMemory())
 	w.add("total_system_memory_human", human(systemMemory()))
@@ -145,13 +144,14 @@ func infoMemory(w *infoWriter) {
 	w.add("maxmemory_policy", w.d.Config.String("maxmemory-policy"))
 	w.add("allocator_frag_ratio", "1.00")
 	w.add("allocator_frag_bytes", 0)
-	w.add("allocator_rss_ratio", fmt.Sprintf("%.2f", float64(process.Resident)/float64(max(data, 1))))
-	w.add("allocator_rss_bytes", process.Resident-data)
+	w.add("allocator_rss_ratio", fmt.Sprintf("%.2f", float64(process.Resident)/float64(max(used, 1))))
+	w.add("allocator_rss_bytes", process.Resident-used)
 	w.add("rss_overhead_ratio", "1.00")
 	w.add("rss_overhead_bytes", 0)
 	w.add("mem_fragmentation_ratio", fmt.Sprintf("%.2f", float64(process.Resident)/float64(max(used, 1))))
 	w.add("mem_fragmentation_bytes", process.Resident-used)
-	w.add("mem_not_counted_for_evict", process.GoHeap)
+	w.add("mem_not_counted_for_evict", 0)
+	w.add("covey_go_heap", process.GoHeap)
 	history := e.Log.History()
 	w.add("mem_replication_backlog", history.End-history.Start)
 	w.add("mem_total_replication_buffers", w.d.replicationBytes())
@@ -209,6 +209,7 @@ func infoStats(w *infoWriter) {
 	w.add("sync_partial_ok", s.SyncPartial.Load())
 	w.add("sync_partial_err", s.SyncPartErr.Load())
 	w.add("expired_keys", s.ExpiredKeys.Load())
+	w.add("expired_subkeys", s.ExpiredFields.Load())
 	w.add("expired_stale_perc", fmt.Sprintf("%.2f", float64(s.ExpiredStale.Load())/10))
 	w.add("expired_time_cap_reached_count", 0)
 	w.add("expire_cycle_cpu_milliseconds", 0)

@@ -225,7 +225,7 @@ func cmdMove(c *engine.Ctx) {
 	c.ReplyInt(1)
 }
 
-// randomTriesMax bounds how many expired keys RANDOMKEY removes or skips before it takes what it finds.
+// randomTriesMax bounds how many expired keys RANDOMKEY removes or skips before it looks for one that is not.
 const randomTriesMax = 100
 
 func cmdRandomKey(c *engine.Ctx) {
@@ -249,14 +249,35 @@ func cmdRandomKey(c *engine.Ctx) {
 			return false
 		})
 		if live {
-			break
+			c.Bulk(name)
+			return
 		}
 	}
+	name = anyLiveKey(c)
 	if name == nil {
 		c.Null()
 		return
 	}
 	c.Bulk(name)
+}
+
+// anyLiveKey is the first key that is not expired; nil when there is none. Where most keys are expired and only a primary
+// may remove them, chance does not find one.
+func anyLiveKey(c *engine.Ctx) (name []byte) {
+	shard := -1
+	c.EachShard(func(s *engine.Shard) bool {
+		shard++
+		for n := 0; n < shardSlots && name == nil && s.Part.Len(c.DB()) > 0; n++ {
+			s.Part.Each(c.DB(), slotCursor(shard*shardSlots+n).slot(), func(rec keyspace.Rec) bool {
+				if at := rec.ExpireAt(); at == 0 || !c.IsPast(at) {
+					name = append([]byte(nil), rec.Key()...)
+				}
+				return name == nil
+			})
+		}
+		return name == nil
+	})
+	return name
 }
 
 // randomShard chooses a shard, each as likely as it has keys; -1 when there are none.

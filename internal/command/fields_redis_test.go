@@ -23,7 +23,7 @@ var infoLacks = map[string]string{
 var infoAdds = map[string]string{
 	"covey_version": "own", "go_version": "own",
 	"client_query_buffer_limit_disconnections": "7.4", "client_output_buffer_limit_disconnections": "7.4",
-	"monotonic_clock": "7.2", "listener0": "7.2", "total_blocking_keys": "7.2", "total_blocking_keys_on_nokey": "7.2",
+	"monotonic_clock": "7.2", "listener0": "7.2", "expired_subkeys": "7.4", "total_blocking_keys": "7.2", "total_blocking_keys_on_nokey": "7.2",
 }
 
 func pair(t *testing.T) (ours, theirs *testkit.Client) {
@@ -103,6 +103,14 @@ func TestClientListFieldsAreThoseOfRedis(t *testing.T) {
 // commandDiffers are commands that 7.2 describes otherwise than 7.0, by name.
 var commandDiffers = map[string]string{
 	"wait":                    "7.2 allows it in scripts",
+	"blmove":                  "7.2 allows it in scripts",
+	"blpop":                   "7.2 allows it in scripts",
+	"brpop":                   "7.2 allows it in scripts",
+	"brpoplpush":              "7.2 allows it in scripts",
+	"bzpopmax":                "7.2 allows it in scripts",
+	"bzpopmin":                "7.2 allows it in scripts",
+	"zrank":                   "7.2 has WITHSCORE",
+	"zrevrank":                "7.2 has WITHSCORE",
 	"command|getkeys":         "7.2 asks for one argument less",
 	"command|getkeysandflags": "7.2 asks for one argument less",
 	"cluster|shards":          "7.2 answers while it loads",

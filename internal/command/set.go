@@ -41,9 +41,9 @@ func readSet(c *engine.Ctx, i int) (s object.Set, ok bool) {
 	return s, ok
 }
 
-// editSet begins to change the i-th key, which is there.
-func editSet(c *engine.Ctx, i int) object.SetEdit {
-	return object.EditSet(c.Place(i), &c.Engine().Settings.Encoding, c.W.Scratch())
+// editSet begins to change the i-th key, whose record was just found.
+func editSet(c *engine.Ctx, i int, rec keyspace.Rec) object.SetEdit {
+	return object.EditSet(c.Place(i), rec, &c.Engine().Settings.Encoding, c.W.Scratch())
 }
 
 // commitSet ends a change of the i-th key by which its set got or lost so many members.
@@ -62,14 +62,14 @@ func commitSet(c *engine.Ctx, i int, e *object.SetEdit, event string, changes in
 }
 
 func cmdSAdd(c *engine.Ctx) {
-	_, exists, ok := c.WriteType(0, keyspace.TypeSet)
+	rec, exists, ok := c.WriteType(0, keyspace.TypeSet)
 	if !ok {
 		return
 	}
 	members := c.Args[2:]
 	var e object.SetEdit
 	if exists {
-		e = editSet(c, 0)
+		e = editSet(c, 0, rec)
 		e.Expect(len(members))
 	} else {
 		e = object.NewSet(c.Place(0), &c.Engine().Settings.Encoding, c.W.Scratch(), members[0], len(members))
@@ -85,7 +85,7 @@ func cmdSAdd(c *engine.Ctx) {
 }
 
 func cmdSRem(c *engine.Ctx) {
-	_, exists, ok := c.WriteType(0, keyspace.TypeSet)
+	rec, exists, ok := c.WriteType(0, keyspace.TypeSet)
 	if !ok {
 		return
 	}
@@ -93,7 +93,7 @@ func cmdSRem(c *engine.Ctx) {
 		c.ReplyInt(0)
 		return
 	}
-	e := editSet(c, 0)
+	e := editSet(c, 0, rec)
 	removed := 0
 	for _, m := range c.Args[2:] {
 		if e.Remove(m) {
@@ -118,7 +118,8 @@ func cmdSMove(c *engine.Ctx) {
 		return
 	}
 	member := c.Args[3]
-	e := editSet(c, 0)
+	from, _ := c.Part(0).Find(c.DB(), c.Key(0)) // again: key 1 may have been due and removed
+	e := editSet(c, 0, from)
 	if string(c.Key(0).Bytes) == string(c.Key(1).Bytes) {
 		s := e.View()
 		c.Bool01(s.Contains(member))
@@ -130,7 +131,8 @@ func cmdSMove(c *engine.Ctx) {
 	}
 	commitSet(c, 0, &e, "srem", 1)
 	if taken {
-		e = editSet(c, 1)
+		to, _ := c.Part(1).Find(c.DB(), c.Key(1)) // again: the other set has changed
+		e = editSet(c, 1, to)
 	} else {
 		e = object.NewSet(c.Place(1), &c.Engine().Settings.Encoding, c.W.Scratch(), member, 1)
 	}

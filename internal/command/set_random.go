@@ -35,7 +35,7 @@ func cmdSPop(c *engine.Ctx) {
 
 // popOne is SPOP without a count.
 func popOne(c *engine.Ctx) {
-	_, exists, ok := c.WriteType(0, keyspace.TypeSet)
+	rec, exists, ok := c.WriteType(0, keyspace.TypeSet)
 	if !ok {
 		return
 	}
@@ -43,7 +43,7 @@ func popOne(c *engine.Ctx) {
 		c.Null()
 		return
 	}
-	e := editSet(c, 0)
+	e := editSet(c, 0, rec)
 	s := e.View()
 	m := s.Random(c.W.Dice())
 	var digits [20]byte
@@ -57,7 +57,7 @@ func popOne(c *engine.Ctx) {
 
 // popSome is SPOP with a count.
 func popSome(c *engine.Ctx, count int64) {
-	_, exists, ok := c.WriteType(0, keyspace.TypeSet)
+	rec, exists, ok := c.WriteType(0, keyspace.TypeSet)
 	if !ok {
 		return
 	}
@@ -65,7 +65,7 @@ func popSome(c *engine.Ctx, count int64) {
 		c.Set(0)
 		return
 	}
-	e := editSet(c, 0)
+	e := editSet(c, 0, rec)
 	size := int64(e.Len())
 	switch {
 	case count >= size:

@@ -49,6 +49,17 @@ func (p *Part) FindForWrite(db int, k *Key) (Rec, bool) {
 	return at.rec, at.found
 }
 
+// ForWrite is FindForWrite for a record that was just found: without a snapshot under way it need not be searched again.
+func (p *Part) ForWrite(db int, k *Key, r Rec) Rec {
+	for l := range p.lanes {
+		if p.lanes[l].left != 0 {
+			r, _ = p.FindForWrite(db, k)
+			break
+		}
+	}
+	return r
+}
+
 // value is what a record is given.
 type value struct {
 	head  byte   // type and encoding

@@ -27,7 +27,8 @@ const intsetMax = 1 << 30
 //
 // It is used under the lock of its part from the time it is begun until Commit, PutAt or Discard.
 type SetEdit struct {
-	at       Place // Key is nil for a set without a key
+	at       Place        // Key is nil for a set without a key
+	rec      keyspace.Rec // of the key; it stays as it is until Commit
 	limits   *Limits
 	small    []byte // listpack or intset
 	scratch  []byte // where a changed small is, or would be put
@@ -39,10 +40,10 @@ type SetEdit struct {
 	changed  bool
 }
 
-// EditSet begins to change the set that a key has. scratch is memory that may be used; Scratch gives it back.
-func EditSet(at Place, limits *Limits, scratch []byte) SetEdit {
-	r, _ := at.Part.FindForWrite(at.DB, at.Key)
-	e := SetEdit{at: at, limits: limits, scratch: scratch, enc: r.Encoding(), expireAt: r.ExpireAt()}
+// EditSet begins to change the set of a record that was just found. scratch is memory that may be used; Scratch gives it back.
+func EditSet(at Place, r keyspace.Rec, limits *Limits, scratch []byte) SetEdit {
+	r = at.Part.ForWrite(at.DB, at.Key, r)
+	e := SetEdit{at: at, rec: r, limits: limits, scratch: scratch, enc: r.Encoding(), expireAt: r.ExpireAt()}
 	if e.enc == keyspace.EncHashtable {
 		root, _ := r.Root()
 		e.table = table.Open(r.Arena(), root)
@@ -308,9 +309,7 @@ func (e *SetEdit) Commit() (members int) {
 // commitTable is Commit for a table that the record has already.
 func (e *SetEdit) commitTable(n int) {
 	if n != e.length {
-		if r, ok := e.at.Part.FindForWrite(e.at.DB, e.at.Key); ok {
-			r.SetRoot(e.table.Root(), uint64(n))
-		}
+		e.rec.SetRoot(e.table.Root(), uint64(n))
 	}
 	if n == 0 {
 		e.at.Part.Delete(e.at.DB, e.at.Key)

@@ -91,9 +91,14 @@ func (m *setModel) check(t *rapid.T) {
 
 func (m *setModel) edit(first string, n int) SetEdit {
 	if _, ok := m.read(); ok {
-		return EditSet(m.at, &m.limits, m.buf)
+		return m.editOld()
 	}
 	return NewSet(m.at, &m.limits, m.buf, []byte(first), n)
+}
+
+func (m *setModel) editOld() SetEdit {
+	r, _ := m.part.Find(0, m.at.Key)
+	return EditSet(m.at, r, &m.limits, m.buf)
 }
 
 func (m *setModel) end(e *SetEdit) {
@@ -128,7 +133,7 @@ func TestSetAgainstMap(t *testing.T) {
 				if _, ok := m.read(); !ok {
 					t.Skip("empty")
 				}
-				e := EditSet(m.at, &m.limits, m.buf)
+				e := m.editOld()
 				for _, x := range members.Draw(t, "members") {
 					if removed := e.Remove([]byte(x)); removed != m.want[x] {
 						t.Fatalf("removing %q: %v", x, removed)

@@ -17,8 +17,9 @@ func scanCursor(c *engine.Ctx) (cursor uint64, ok bool) {
 
 // elementScan is what a scan of elements looks at and takes.
 type elementScan struct {
-	pattern []byte // nil: all
-	count   int
+	pattern  []byte // nil: all
+	count    int
+	noValues bool // of HSCAN
 }
 
 // takes tells whether the pattern matches a member or field.
@@ -45,6 +46,9 @@ func parseElementScan(c *engine.Ctx) (o elementScan, ok bool) {
 			if o.pattern = c.Args[i+1]; string(o.pattern) == "*" {
 				o.pattern = nil
 			}
+		case c.ArgIs(i, "NOVALUES") && c.Cmd.Full == "hscan":
+			o.noValues = true
+			i-- // it stands alone
 		default:
 			c.Err(engine.ErrSyntax)
 			return o, false

@@ -67,6 +67,7 @@ func Table(d Deps) map[string]engine.Handler {
 		listHandlers(),
 		sortHandlers(),
 		setHandlers(),
+		hashHandlers(),
 		bitHandlers(),
 		hyperLogLogHandlers(),
 		zsetHandlers(),

@@ -40,6 +40,7 @@ func (e *Engine) expireShard(w *Worker, i int) (dropped int, more bool) {
 				c.markReady(s, db, rec.Key())
 			}
 		})
+		more = c.expireFieldsOf(s) || more
 		return true
 	})
 	e.Stats.ExpiredKeys.Add(int64(dropped))

@@ -24,7 +24,8 @@ const (
 	staleAtOnce = 64 // stale entries that PopDue takes away at most before it gives up
 )
 
-// Schedule says that something in the value of a key is due at the given time. The value must say so too (Dropper.DueAt).
+// Schedule says that something in the value of a key is due at the given time. The value, which must be at its place, has to
+// say so too (Dropper.DueAt).
 func (p *Part) Schedule(k *Key, at int64) {
 	p.schedule.push(alarm{at, uint32(k.Hash >> tagShift), uint16(k.Slot >> shardBits)})
 	for range sweepEach {

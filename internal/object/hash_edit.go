@@ -231,40 +231,41 @@ func (e *HashEdit) Commit() (fields int) {
 				r.SetRoot(e.hash.table.Root(), uint64(n))
 			}
 		}
-		if due := e.reschedule(e.at); due != e.mark {
-			e.hash.table.SetMark(due)
-		}
+		due := e.due()
+		e.hash.table.SetMark(due)
+		e.schedule(e.at, due)
 	}
 	return n
 }
 
 // PutAt sets a key of the same part to the hash; an empty hash removes the key.
 func (e *HashEdit) PutAt(at Place, expireAt int64) {
-	n := e.Len()
+	n, due := e.Len(), e.due()
 	switch {
 	case n == 0:
 		e.Discard()
 		at.Part.Delete(at.DB, at.Key)
+		return
 	case e.hash.enc == keyspace.EncHashtable:
-		e.hash.table.SetMark(e.reschedule(at))
+		e.hash.table.SetMark(due)
 		at.Part.PutRoot(at.DB, at.Key, keyspace.TypeHash, e.hash.enc, e.hash.table.Root(), uint64(n), expireAt)
 	case e.hash.enc == keyspace.EncListpackEx:
-		due := e.reschedule(at)
 		e.hash.small = binary.LittleEndian.AppendUint64(e.hash.small, uint64(due))
 		at.Part.PutInline(at.DB, at.Key, keyspace.TypeHash, e.hash.enc, e.hash.small, expireAt)
 	default:
 		at.Part.PutInline(at.DB, at.Key, keyspace.TypeHash, e.hash.enc, e.hash.small, expireAt)
 	}
+	e.schedule(at, due)
 }
 
-// reschedule schedules the hash when a field expires sooner than it is scheduled for, and returns the time it is scheduled
-// for then.
-func (e *HashEdit) reschedule(at Place) int64 {
-	if next := e.hash.NextExpiry(); next < e.mark {
-		at.Part.Schedule(at.Key, next)
-		return next
+// due is when the hash is scheduled once the change is made: sooner than before if a field expires sooner.
+func (e *HashEdit) due() int64 { return min(e.mark, e.hash.NextExpiry()) }
+
+// schedule says that the hash, which is at its place, is due at a time, unless it is known already.
+func (e *HashEdit) schedule(at Place, due int64) {
+	if due < e.mark {
+		at.Part.Schedule(at.Key, due)
 	}
-	return e.mark
 }
 
 // Discard gives up a hash that is not to be kept.

@@ -17,9 +17,6 @@ func ExpireFields(at Place, limits *Limits, now int64, budget int, fn func(field
 	e.changed = true
 	if e.hash.enc == keyspace.EncHashtable {
 		removed, _ = e.hash.table.ExpireDue(now, budget, func(x table.Entry) { fn(x.Member()) })
-		if e.hash.NextExpiry() == keyspace.NotDue {
-			e.hash.table.SetMark(keyspace.NotDue)
-		}
 	} else {
 		removed = e.expireSmall(now, fn)
 	}

@@ -1,0 +1,296 @@
+package command
+
+import (
+	"github.com/covey-db/covey/internal/config"
+	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/keyspace"
+	"github.com/covey-db/covey/internal/num"
+	"github.com/covey-db/covey/internal/object"
+)
+
+// This file holds the commands that read and write fields of hashes. Counters are in hash_incr.go, the choice by chance in
+// hash_random.go, the expiry of fields in hash_expire.go and what reads or writes fields together with it in hash_ex.go.
+
+func hashHandlers() map[string]engine.Handler {
+	return map[string]engine.Handler{
+		"hset":         {Run: cmdHSet},
+		"hmset":        {Run: cmdHMSet},
+		"hsetnx":       {Run: cmdHSetNX},
+		"hget":         {Run: cmdHGet},
+		"hmget":        {Run: cmdHMGet},
+		"hgetall":      {Run: func(c *engine.Ctx) { replyHash(c, true, true) }},
+		"hkeys":        {Run: func(c *engine.Ctx) { replyHash(c, true, false) }},
+		"hvals":        {Run: func(c *engine.Ctx) { replyHash(c, false, true) }},
+		"hlen":         {Run: cmdHLen},
+		"hexists":      {Run: cmdHExists},
+		"hdel":         {Run: cmdHDel},
+		"hstrlen":      {Run: cmdHStrLen},
+		"hincrby":      {Run: cmdHIncrBy},
+		"hincrbyfloat": {Run: cmdHIncrByFloat},
+		"hrandfield":   {Run: cmdHRandField},
+		"hscan":        {Run: cmdHScan},
+		"hexpire":      {Run: func(c *engine.Ctx) { setFieldExpiry(c, second, true) }},
+		"hpexpire":     {Run: func(c *engine.Ctx) { setFieldExpiry(c, milli, true) }},
+		"hexpireat":    {Run: func(c *engine.Ctx) { setFieldExpiry(c, second, false) }},
+		"hpexpireat":   {Run: func(c *engine.Ctx) { setFieldExpiry(c, milli, false) }},
+		"httl":         {Run: func(c *engine.Ctx) { replyFieldExpiry(c, second, true) }},
+		"hpttl":        {Run: func(c *engine.Ctx) { replyFieldExpiry(c, milli, true) }},
+		"hexpiretime":  {Run: func(c *engine.Ctx) { replyFieldExpiry(c, second, false) }},
+		"hpexpiretime": {Run: func(c *engine.Ctx) { replyFieldExpiry(c, milli, false) }},
+		"hpersist":     {Run: cmdHPersist},
+		"hgetex":       {Run: cmdHGetEx},
+		"hsetex":       {Run: cmdHSetEx},
+		"hgetdel":      {Run: cmdHGetDel},
+	}
+}
+
+// readHash finds key 0 as a hash, an empty one if it is missing; false when it is of another type.
+func readHash(c *engine.Ctx) (h object.Hash, ok bool) {
+	rec, exists, ok := c.ReadType(0, keyspace.TypeHash)
+	if exists && ok {
+		h = object.OpenHash(c.Part(0), rec)
+	}
+	return h, ok
+}
+
+// editHash begins to change key 0, which is a hash if it exists.
+func editHash(c *engine.Ctx, exists bool) object.HashEdit {
+	if exists {
+		return object.EditHash(c.Place(0), &c.Engine().Settings.Encoding, c.W.Scratch())
+	}
+	return object.NewHash(c.Place(0), &c.Engine().Settings.Encoding, c.W.Scratch())
+}
+
+// commitHash ends a change of key 0, in so many fields.
+func commitHash(c *engine.Ctx, e *object.HashEdit, event string, changes int) {
+	left := e.Commit()
+	c.W.SetScratch(e.Scratch())
+	if changes == 0 {
+		return
+	}
+	c.Changed(0)
+	c.CountChanges(changes - 1)
+	c.Notify(config.EventHash, event, 0)
+	if left == 0 {
+		c.Notify(config.EventGeneric, "del", 0)
+	}
+}
+
+// liveField looks the field of argument 2 up. One whose time is over is removed, after which the hash is not valid any
+// more; gone tells so.
+func liveField(c *engine.Ctx, h *object.Hash) (f object.Field, found, gone bool) {
+	f, found = h.Get(c.Args[2])
+	if found && f.IsPast(c.FieldClock()) {
+		c.DropFields(0, c.Args[2:3])
+		return object.Field{}, false, true
+	}
+	return f, found, false
+}
+
+func cmdHSet(c *engine.Ctx) {
+	if added, ok := setFields(c); ok {
+		c.ReplyInt(int64(added))
+	}
+}
+
+func cmdHMSet(c *engine.Ctx) {
+	if _, ok := setFields(c); ok {
+		c.OK()
+	}
+}
+
+// setFields sets the fields in the arguments; false when an error has been replied.
+func setFields(c *engine.Ctx) (added int, ok bool) {
+	if len(c.Args)%2 == 1 {
+		c.ArityErr()
+		return 0, false
+	}
+	_, exists, ok := c.WriteType(0, keyspace.TypeHash)
+	if !ok {
+		return 0, false
+	}
+	e, pairs := editHash(c, exists), c.Args[2:]
+	e.Expect(pairs)
+	for i := 0; i < len(pairs); i += 2 {
+		if e.Set(pairs[i], pairs[i+1], 0) {
+			added++
+		}
+	}
+	commitHash(c, &e, "hset", len(pairs)/2)
+	return added, true
+}
+
+func cmdHSetNX(c *engine.Ctx) {
+	rec, exists, ok := c.WriteType(0, keyspace.TypeHash)
+	if !ok {
+		return
+	}
+	if exists {
+		h := object.OpenHash(c.Part(0), rec)
+		_, found, gone := liveField(c, &h)
+		if found {
+			c.ReplyInt(0)
+			return
+		}
+		if gone {
+			_, exists = c.Peek(0)
+		}
+	}
+	e := editHash(c, exists)
+	e.Expect(c.Args[2:])
+	e.Set(c.Args[2], c.Args[3], 0)
+	commitHash(c, &e, "hset", 1)
+	c.ReplyInt(1)
+}
+
+func cmdHGet(c *engine.Ctx) {
+	h, ok := readHash(c)
+	if !ok {
+		return
+	}
+	if f, found, _ := liveField(c, &h); found {
+		replyElem(c, f.Value)
+	} else {
+		c.Null()
+	}
+}
+
+func cmdHMGet(c *engine.Ctx) {
+	h, ok := readHash(c)
+	if ok {
+		c.Array(len(c.Args) - 2)
+		replyValues(c, &h, c.Args[2:])
+	}
+}
+
+// replyValues replies the values of fields, null for those that are not there, and removes those whose time is over; gone
+// tells that there were some, and that the hash is not valid any more.
+func replyValues(c *engine.Ctx, h *object.Hash, names [][]byte) (gone bool) {
+	now := c.FieldClock()
+	for _, name := range names {
+		f, found := h.Get(name)
+		switch {
+		case !found:
+			c.Null()
+		case f.IsPast(now):
+			c.Null()
+			gone = true
+		default:
+			replyElem(c, f.Value)
+		}
+	}
+	if gone {
+		c.DropFields(0, names)
+	}
+	return gone
+}
+
+// replyHash replies all fields, their values, or both.
+func replyHash(c *engine.Ctx, names, values bool) {
+	h, ok := readHash(c)
+	if !ok {
+		return
+	}
+	now := c.FieldClock()
+	n := h.Live(now)
+	if names && values {
+		c.Map(n)
+	} else {
+		c.Array(n)
+	}
+	all := n == h.Len()
+	h.Each(func(f object.Field) bool {
+		if !all && f.IsPast(now) {
+			return true
+		}
+		if names {
+			replyElem(c, f.Name)
+		}
+		if values {
+			replyElem(c, f.Value)
+		}
+		return true
+	})
+}
+
+func cmdHLen(c *engine.Ctx) {
+	if h, ok := readHash(c); ok {
+		c.ReplyInt(int64(h.Len()))
+	}
+}
+
+func cmdHExists(c *engine.Ctx) {
+	if h, ok := readHash(c); ok {
+		_, found, _ := liveField(c, &h)
+		c.Bool01(found)
+	}
+}
+
+func cmdHStrLen(c *engine.Ctx) {
+	if h, ok := readHash(c); ok {
+		f, _, _ := liveField(c, &h)
+		c.ReplyInt(int64(f.Value.Len()))
+	}
+}
+
+func cmdHDel(c *engine.Ctx) {
+	_, exists, ok := c.WriteType(0, keyspace.TypeHash)
+	if !ok {
+		return
+	}
+	if !exists {
+		c.ReplyInt(0)
+		return
+	}
+	c.ReplyInt(int64(deleteFields(c, c.Args[2:])))
+}
+
+// deleteFields removes fields of key 0, which is there.
+func deleteFields(c *engine.Ctx, names [][]byte) (deleted int) {
+	e := editHash(c, true)
+	for _, name := range names {
+		if e.Delete(name) {
+			deleted++
+		}
+	}
+	commitHash(c, &e, "hdel", deleted)
+	return deleted
+}
+
+func cmdHScan(c *engine.Ctx) {
+	cursor, ok := scanCursor(c)
+	if !ok {
+		return
+	}
+	h, ok := readHash(c)
+	if !ok {
+		return
+	}
+	list := c.Defer()
+	if h.Len() == 0 {
+		c.CloseScan(list, 0, 0)
+		return
+	}
+	o, ok := parseElementScan(c)
+	if !ok {
+		return
+	}
+	found, now := 0, c.FieldClock()
+	next := h.Scan(cursor, o.count, func(f object.Field) {
+		var digits [20]byte
+		name := f.Name.Text(digits[:0])
+		if f.IsPast(now) || !o.takes(name) {
+			return
+		}
+		c.Bulk(name)
+		found++
+		if !o.noValues {
+			replyElem(c, f.Value)
+			found++
+		}
+	})
+	c.CloseScan(list, next, found)
+}
+
+// number is the text of a number, as an argument of an effect.
+func number(n int64) []byte { return num.AppendInt(nil, n) }

@@ -1,0 +1,245 @@
+package command
+
+import (
+	"math"
+
+	"github.com/covey-db/covey/internal/config"
+	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/keyspace"
+	"github.com/covey-db/covey/internal/object"
+)
+
+// This file holds the commands of Redis 8 that read or write fields of a hash and do something with their expiry at once.
+
+func cmdHGetDel(c *engine.Ctx) {
+	_, exists, ok := c.WriteType(0, keyspace.TypeHash)
+	if !ok {
+		return
+	}
+	names, ok := fieldList(c, 2, errFieldsNumber)
+	if !ok {
+		return
+	}
+	c.Array(len(names))
+	if !exists {
+		replyNulls(c, len(names))
+		return
+	}
+	e, deleted, gone := editHash(c, true), [][]byte(nil), false
+	for _, name := range names {
+		f, found := e.View().Get(name)
+		if !found || f.IsPast(c.FieldClock()) {
+			gone = gone || found
+			c.Null()
+			continue
+		}
+		replyElem(c, f.Value)
+		e.Delete(name)
+		deleted = append(deleted, name)
+	}
+	commitHash(c, &e, "hdel", len(deleted))
+	if len(deleted) > 0 {
+		propagateFields(c, wordHDel, deleted)
+	}
+	dropMet(c, names, gone)
+}
+
+// replyNulls replies null n times.
+func replyNulls(c *engine.Ctx, n int) {
+	for range n {
+		c.Null()
+	}
+}
+
+// dropMet removes those of the fields whose time is over, if such were met.
+func dropMet(c *engine.Ctx, names [][]byte, met bool) {
+	if _, still := c.Peek(0); met && still {
+		c.DropFields(0, names)
+	}
+}
+
+// fieldOptions are the words before FIELDS of HGETEX and HSETEX.
+type fieldOptions struct {
+	fnx, fxx, persist, keepTTL bool
+	timed                      bool
+	expireAt                   int64
+}
+
+// takeTime reads EX, PX, EXAT or PXAT with its time at argument i. taken is false when it is none of them, ok when an error
+// has been replied.
+func (o *fieldOptions) takeTime(c *engine.Ctx, i int, errTwice string) (taken, ok bool) {
+	unit, absolute, taken := timeWord(c, i)
+	switch {
+	case !taken:
+		return false, true
+	case o.timed || o.keepTTL || o.persist:
+		c.Err(errTwice)
+		return true, false
+	case i+1 >= len(c.Args):
+		c.Err("ERR missing expire time")
+		return true, false
+	}
+	o.timed = true
+	o.expireAt, ok = fieldTime(c, i+1, unit, !absolute)
+	return true, ok
+}
+
+func cmdHGetEx(c *engine.Ctx) {
+	_, exists, ok := c.WriteType(0, keyspace.TypeHash)
+	if !ok {
+		return
+	}
+	var o fieldOptions
+	next := 2
+	if c.ArgIs(2, "PERSIST") {
+		o.persist = true
+		next = 3
+	} else if taken, ok := o.takeTime(c, 2, engine.ErrSyntax); !ok {
+		return
+	} else if taken {
+		next = 4
+	}
+	names, ok := fieldList(c, next, errFieldsNumber)
+	if !ok {
+		return
+	}
+	c.Array(len(names))
+	if !exists {
+		replyNulls(c, len(names))
+		return
+	}
+	x := fieldEdit{edit: editHash(c, true)}
+	gone := false
+	for _, name := range names {
+		f, found := x.edit.View().Get(name)
+		if !found || f.IsPast(c.FieldClock()) {
+			gone = gone || found
+			c.Null()
+			continue
+		}
+		replyElem(c, f.Value)
+		switch {
+		case o.persist:
+			x.persist(c, name)
+		case o.timed:
+			x.setExpire(c, name, o.expireAt)
+		}
+	}
+	x.commit(c, o.expireAt)
+	dropMet(c, names, gone)
+}
+
+const (
+	errFieldConditions  = "ERR Only one of FXX or FNX arguments can be specified"
+	errFieldExpirations = "ERR Only one of EX, PX, EXAT, PXAT or KEEPTTL arguments can be specified"
+)
+
+// parseHSetEx reads the words of HSETEX; pairs are the fields and values.
+func parseHSetEx(c *engine.Ctx) (o fieldOptions, pairs [][]byte, ok bool) {
+	for i := 2; i < len(c.Args); i++ {
+		switch {
+		case c.ArgIs(i, "FIELDS"):
+			if i >= len(c.Args)-3 {
+				c.ArityErr()
+				return o, nil, false
+			}
+			n, ok := c.IntBetween(i+1, 1, math.MaxInt32, "ERR invalid number of fields")
+			if !ok {
+				return o, nil, false
+			}
+			if pairs = c.Args[i+2:]; int64(len(pairs)) != 2*n {
+				c.Err(errFieldsMatch)
+				return o, nil, false
+			}
+			return o, pairs, true
+		case c.ArgIs(i, "FNX"), c.ArgIs(i, "FXX"):
+			if o.fnx || o.fxx {
+				c.Err(errFieldConditions)
+				return o, nil, false
+			}
+			o.fnx, o.fxx = c.ArgIs(i, "FNX"), c.ArgIs(i, "FXX")
+		case c.ArgIs(i, "KEEPTTL"):
+			if o.timed || o.keepTTL {
+				c.Err(errFieldExpirations)
+				return o, nil, false
+			}
+			o.keepTTL = true
+		default:
+			taken, ok := o.takeTime(c, i, errFieldExpirations)
+			if !ok {
+				return o, nil, false
+			}
+			if !taken {
+				c.Err("ERR unknown argument: " + string(c.Args[i]))
+				return o, nil, false
+			}
+			i++
+		}
+	}
+	c.Err(errFieldsWord)
+	return o, nil, false
+}
+
+func cmdHSetEx(c *engine.Ctx) {
+	o, pairs, ok := parseHSetEx(c)
+	if !ok {
+		return
+	}
+	rec, exists, ok := c.WriteType(0, keyspace.TypeHash)
+	if !ok {
+		return
+	}
+	var h object.Hash
+	if exists {
+		h = object.OpenHash(c.Part(0), rec)
+	}
+	if !o.met(c, &h, pairs) {
+		c.ReplyInt(0)
+		return
+	}
+	x := fieldEdit{edit: editHash(c, exists)}
+	x.edit.Expect(pairs)
+	kept := make([]int64, 0, len(pairs)/2)
+	for i := 0; i < len(pairs); i += 2 {
+		at := int64(0)
+		if o.keepTTL {
+			if f, found := x.edit.View().Get(pairs[i]); found && !f.IsPast(c.FieldClock()) {
+				at = f.ExpireAt
+			}
+		}
+		kept = append(kept, at)
+		x.edit.Set(pairs[i], pairs[i+1], at)
+	}
+	c.Notify(config.EventHash, "hset", 0)
+	c.Changed(0)
+	c.CountChanges(len(pairs)/2 - 1)
+	propagateFields(c, wordHSet, pairs)
+	for i, at := range kept {
+		if at != 0 {
+			propagateFieldExpiry(c, at, pairs[2*i:2*i+1])
+		}
+	}
+	if o.timed {
+		for i := 0; i < len(pairs); i += 2 {
+			if _, found := x.edit.View().Get(pairs[i]); found {
+				x.setExpire(c, pairs[i], o.expireAt)
+			}
+		}
+	}
+	x.commit(c, o.expireAt)
+	c.ReplyInt(1)
+}
+
+// met tells whether the condition of HSETEX holds: no field is there, or all are.
+func (o *fieldOptions) met(c *engine.Ctx, h *object.Hash, pairs [][]byte) bool {
+	if !o.fnx && !o.fxx {
+		return true
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		f, found := h.Get(pairs[i])
+		if found = found && !f.IsPast(c.FieldClock()); found == o.fnx {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,132 @@
+package command
+
+import (
+	"math"
+
+	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/object"
+	"github.com/covey-db/covey/internal/resp"
+)
+
+// This file holds HRANDFIELD.
+
+func cmdHRandField(c *engine.Ctx) {
+	if len(c.Args) >= 3 {
+		randomFields(c)
+		return
+	}
+	h, ok := readHash(c)
+	if !ok {
+		return
+	}
+	if f, found := randomField(c, &h); found {
+		replyElem(c, f.Name)
+	} else {
+		c.Null()
+	}
+}
+
+// randomTries is how often a field whose time is over may be met before all are looked at.
+const randomTries = 100
+
+// randomField is a field chosen by chance among those whose time is not over.
+func randomField(c *engine.Ctx, h *object.Hash) (f object.Field, found bool) {
+	now := c.FieldClock()
+	if h.Len() == 0 {
+		return f, false
+	}
+	for range randomTries {
+		if f = h.Random(c.W.Dice()); !f.IsPast(now) {
+			return f, true
+		}
+	}
+	met := uint64(0)
+	h.Each(func(other object.Field) bool {
+		if !other.IsPast(now) {
+			if met++; c.W.Dice().Below(met) == 0 {
+				f = other
+			}
+		}
+		return true
+	})
+	return f, met > 0
+}
+
+// randomFields is HRANDFIELD with a count.
+func randomFields(c *engine.Ctx) {
+	n, ok := c.Int(2)
+	if !ok {
+		return
+	}
+	if n == math.MinInt64 {
+		c.Err("ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807")
+		return
+	}
+	values := len(c.Args) == 4 && c.ArgIs(3, "WITHVALUES")
+	if len(c.Args) > 3 && !values {
+		c.Err(engine.ErrSyntax)
+		return
+	}
+	if values && (n < -math.MaxInt64/2 || n > math.MaxInt64/2) {
+		c.Err("ERR value is out of range")
+		return
+	}
+	h, ok := readHash(c)
+	if !ok {
+		return
+	}
+	size := h.Live(c.FieldClock())
+	switch {
+	case n == 0 || size == 0:
+		c.Array(0)
+	case n < 0:
+		openPairs(c, int(-n), values)
+		for range -n {
+			f, _ := randomField(c, &h)
+			replyPair(c, f, values)
+		}
+	default:
+		n := int(min(n, int64(size)))
+		openPairs(c, n, values)
+		sampleFields(c, &h, size, n, values)
+	}
+}
+
+// sampleFields replies n of the fields whose time is not over, none twice; size is how many there are.
+func sampleFields(c *engine.Ctx, h *object.Hash, size, n int, values bool) {
+	if size == h.Len() {
+		h.Sample(c.W.Dice(), n, func(f object.Field) { replyPair(c, f, values) })
+		return
+	}
+	now := c.FieldClock()
+	h.Each(func(f object.Field) bool {
+		if f.IsPast(now) {
+			return true
+		}
+		if c.W.Dice().Below(uint64(size)) < uint64(n) {
+			replyPair(c, f, values)
+			n--
+		}
+		size--
+		return n > 0
+	})
+}
+
+// openPairs opens the reply of n fields, with their values if they are wanted.
+func openPairs(c *engine.Ctx, n int, values bool) {
+	if values && c.Proto() == resp.RESP2 {
+		n *= 2
+	}
+	c.Array(n)
+}
+
+// replyPair replies a field, with its value if it is wanted.
+func replyPair(c *engine.Ctx, f object.Field, values bool) {
+	if values && c.Proto() != resp.RESP2 {
+		c.Array(2)
+	}
+	replyElem(c, f.Name)
+	if values {
+		replyElem(c, f.Value)
+	}
+}

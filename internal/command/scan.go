@@ -159,6 +159,7 @@ func equalFold(b []byte, word string) bool {
 
 // parseCursor reads a cursor as strtoul does: a sign is allowed, nothing at all is 0.
 func parseCursor(b []byte) (uint64, bool) {
+	b = cutAtZero(b)
 	digits := b
 	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
 		if digits = b[1:]; len(digits) == 0 {

@@ -21,7 +21,7 @@ const module = "github.com/covey-db/covey/"
 // layers lists the packages from the bottom up. A package imports from layers below its own; free packages may be
 // imported by all.
 var layers = []string{
-	"num slot glob checksum",
+	"num slot glob checksum geo",
 	"resp",
 	"mem clock vfs spec enc/listpack enc/intset enc/hll",
 	"enc/table enc/tree enc/list enc/stream acl pubsub config cluster/wire rdb/packed",

@@ -1,0 +1,597 @@
+package script
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// This file is the library cjson: JSON as the module that Redis embeds writes and reads it.
+
+// jsonConfig is what the functions of cjson set; every script begins with the defaults.
+type jsonConfig struct {
+	sparseConvert bool
+	sparseRatio   int
+	sparseSafe    int
+	encodeDepth   int
+	decodeDepth   int
+	encodeInvalid int // 0 refuse, 1 write, 2 write null
+	decodeInvalid bool
+	precision     int
+	keepBuffer    bool
+	null          *lua.LUserData
+}
+
+func (j *jsonConfig) reset() {
+	null := j.null
+	*j = jsonConfig{sparseRatio: 2, sparseSafe: 10, encodeDepth: 1000, decodeDepth: 1000, decodeInvalid: true, precision: 14, keepBuffer: true, null: null}
+}
+
+func (vm *VM) openCJSON() {
+	vm.json.null = vm.L.NewUserData()
+	vm.json.reset()
+	vm.globals.RawSetString("cjson", vm.view(vm.newCJSON(), nil))
+}
+
+func (vm *VM) newCJSON() *lua.LTable {
+	j := &vm.json
+	t := vm.L.NewTable()
+	for name, f := range map[string]native{
+		"encode": jsonEncode, "decode": jsonDecode, "encode_sparse_array": jsonSparse,
+		"encode_max_depth":        func(c *call) { c.limit(1); c.intOption(0, &j.encodeDepth, 1, math.MaxInt32) },
+		"decode_max_depth":        func(c *call) { c.limit(1); c.intOption(0, &j.decodeDepth, 1, math.MaxInt32) },
+		"encode_number_precision": func(c *call) { c.limit(1); c.intOption(0, &j.precision, 1, 14) },
+		"encode_keep_buffer":      func(c *call) { c.limit(1); c.boolOption(0, &j.keepBuffer) },
+		"decode_invalid_numbers":  func(c *call) { c.limit(1); c.boolOption(0, &j.decodeInvalid) },
+		"encode_invalid_numbers":  jsonInvalid,
+		"new":                     func(c *call) { c.Return(c.vm.newCJSON()) },
+	} {
+		t.RawSetString(name, vm.fn(name, f))
+	}
+	t.RawSetString("null", j.null)
+	t.RawSetString("_NAME", lua.LString("cjson"))
+	t.RawSetString("_VERSION", lua.LString("2.1.0"))
+	return t
+}
+
+func (c *call) limit(n int) {
+	if c.n > n {
+		c.BadArg(n, "found too many arguments")
+	}
+}
+
+func (c *call) intOption(i int, set *int, low, high int) {
+	if c.Arg(i) != lua.LNil {
+		n := c.Int(i)
+		if n < low || n > high {
+			c.BadArg(0, "expected integer between "+strconv.Itoa(low)+" and "+strconv.Itoa(high))
+		}
+		*set = n
+	}
+	c.push(num(*set))
+}
+
+func (c *call) boolOption(i int, set *bool) {
+	switch v := c.Arg(i).(type) {
+	case *lua.LNilType:
+	case lua.LBool:
+		*set = bool(v)
+	default:
+		switch s := c.Str(i); s {
+		case "on", "off":
+			*set = s == "on"
+		default:
+			c.BadArg(i, "invalid option '"+s+"'")
+		}
+	}
+	c.push(lua.LBool(*set))
+}
+
+func jsonSparse(c *call) {
+	c.limit(3)
+	j := &c.vm.json
+	c.boolOption(0, &j.sparseConvert)
+	c.intOption(1, &j.sparseRatio, 0, math.MaxInt32)
+	c.intOption(2, &j.sparseSafe, 0, math.MaxInt32)
+}
+
+func jsonInvalid(c *call) {
+	c.limit(1)
+	set := &c.vm.json.encodeInvalid
+	switch v := c.Arg(0).(type) {
+	case *lua.LNilType:
+	case lua.LBool:
+		*set = 0
+		if v {
+			*set = 1
+		}
+	default:
+		s := c.Str(0)
+		i := strings.Index("off on  null", s)
+		if s != "off" && s != "on" && s != "null" {
+			c.BadArg(0, "invalid option '"+s+"'")
+		}
+		*set = i / 4
+	}
+	if *set == 2 {
+		c.Return(lua.LString("null"))
+		return
+	}
+	c.Return(lua.LBool(*set == 1))
+}
+
+// jsonWriter writes a value.
+type jsonWriter struct {
+	c   *call
+	cfg *jsonConfig
+	out []byte
+}
+
+func jsonEncode(c *call) {
+	if c.n != 1 {
+		c.BadArg(0, "expected 1 argument")
+	}
+	w := jsonWriter{c: c, cfg: &c.vm.json}
+	w.value(c.Arg(0), 0)
+	c.Return(c.NewString(string(w.out)))
+}
+
+func (w *jsonWriter) refuse(v lua.LValue, why string) {
+	w.c.Fail("Cannot serialise %s: %s", v.Type(), why)
+}
+
+func (w *jsonWriter) value(v lua.LValue, depth int) {
+	switch x := v.(type) {
+	case lua.LString:
+		w.string(string(x))
+	case lua.LNumber:
+		w.number(x)
+	case lua.LBool:
+		w.out = strconv.AppendBool(w.out, bool(x))
+	case *lua.LTable:
+		w.table(w.c.vm.unwrap(x), depth+1)
+	default:
+		if v != lua.LNil && v != w.cfg.null {
+			w.refuse(v, "type not supported")
+		}
+		w.out = append(w.out, "null"...)
+	}
+}
+
+const hexDigits = "0123456789abcdef"
+
+func (w *jsonWriter) string(s string) {
+	if len(w.out)+len(s) > stringMax {
+		w.c.Fail("string length overflow")
+	}
+	w.c.vm.charge(len(s))
+	w.out = append(w.out, '"')
+	for i := range len(s) {
+		ch := s[i]
+		switch {
+		case ch == '"' || ch == '\\' || ch == '/':
+			w.out = append(w.out, '\\', ch)
+		case ch >= ' ' && ch != 127:
+			w.out = append(w.out, ch)
+		default:
+			if k := strings.IndexByte("\b\t\n\f\r", ch); k >= 0 {
+				w.out = append(w.out, '\\', "btnfr"[k])
+			} else {
+				w.out = append(w.out, '\\', 'u', '0', '0', hexDigits[ch>>4], hexDigits[ch&15])
+			}
+		}
+	}
+	w.out = append(w.out, '"')
+}
+
+func (w *jsonWriter) number(n lua.LNumber) {
+	f := float64(n)
+	bad := math.IsNaN(f) || math.IsInf(f, 0)
+	switch {
+	case bad && w.cfg.encodeInvalid == 0:
+		w.refuse(n, "must not be NaN or Inf")
+	case bad && w.cfg.encodeInvalid == 2:
+		w.out = append(w.out, "null"...)
+	case math.IsNaN(f):
+		w.out = append(w.out, "nan"...)
+	default:
+		w.out = append(w.out, formatG(f, w.cfg.precision)...)
+	}
+}
+
+// length is the size of a pure array, -1 for an object.
+func (w *jsonWriter) length(t *lua.LTable) int {
+	most, items := 0.0, 0
+	for k, _ := t.Next(lua.LNil); k != lua.LNil; k, _ = t.Next(k) {
+		n, ok := k.(lua.LNumber)
+		if !ok || n < 1 || float64(n) != math.Floor(float64(n)) {
+			return -1
+		}
+		most = max(most, float64(n))
+		items++
+	}
+	if w.cfg.sparseRatio > 0 && most > float64(items*w.cfg.sparseRatio) && most > float64(w.cfg.sparseSafe) {
+		if !w.cfg.sparseConvert {
+			w.refuse(t, "excessively sparse array")
+		}
+		return -1
+	}
+	return int(min(most, math.MaxInt32))
+}
+
+func (w *jsonWriter) table(t *lua.LTable, depth int) {
+	if depth > w.cfg.encodeDepth || depth > jsonDepthMax {
+		w.c.Fail("Cannot serialise, excessive nesting (%d)", depth)
+	}
+	if n := w.length(t); n > 0 {
+		w.out = append(w.out, '[')
+		for i := 1; i <= n; i++ {
+			w.c.Burn()
+			if i > 1 {
+				w.out = append(w.out, ',')
+			}
+			w.value(t.RawGet(num(i)), depth)
+		}
+		w.out = append(w.out, ']')
+		return
+	}
+	w.out = append(w.out, '{')
+	first := true
+	for k, v := t.Next(lua.LNil); k != lua.LNil; k, v = t.Next(k) {
+		w.c.Burn()
+		if !first {
+			w.out = append(w.out, ',')
+		}
+		first = false
+		switch x := k.(type) {
+		case lua.LNumber:
+			w.out = append(w.out, '"')
+			w.number(x)
+			w.out = append(w.out, '"')
+		case lua.LString:
+			w.string(string(x))
+		default:
+			w.refuse(k, "table key must be a number or string")
+		}
+		w.out = append(w.out, ':')
+		w.value(v, depth)
+	}
+	w.out = append(w.out, '}')
+}
+
+// jsonDepthMax bounds nesting whatever a script sets: each level is a step of Go's stack.
+const jsonDepthMax = 100_000
+
+// jsonReader reads a text.
+type jsonReader struct {
+	c     *call
+	cfg   *jsonConfig
+	in    string
+	at    int
+	depth int
+
+	tok  string // name of the token under way
+	from int    // where it begins
+	str  string
+	num  float64
+	err  string // why it is none
+}
+
+func jsonDecode(c *call) {
+	if c.n != 1 {
+		c.BadArg(0, "expected 1 argument")
+	}
+	r := jsonReader{c: c, cfg: &c.vm.json, in: c.Str(0)}
+	if len(r.in) >= 2 && (r.in[0] == 0 || r.in[1] == 0) {
+		c.Fail("JSON parser does not support UTF-16 or UTF-32")
+	}
+	r.next()
+	v := r.value()
+	r.next()
+	if r.tok != "T_END" {
+		r.unexpected("the end")
+	}
+	c.Return(v)
+}
+
+func (r *jsonReader) unexpected(wanted string) {
+	found := r.tok
+	if found == "T_ERROR" {
+		found = r.err
+	}
+	r.c.Fail("Expected %s but found %s at character %d", wanted, found, r.from+1)
+}
+
+func (r *jsonReader) broken(why string) {
+	r.tok, r.err, r.from = "T_ERROR", why, r.at
+}
+
+func (r *jsonReader) char(i int) byte {
+	if r.at+i < len(r.in) {
+		return r.in[r.at+i]
+	}
+	return 0
+}
+
+func (r *jsonReader) next() {
+	r.c.Burn()
+	for r.char(0) == ' ' || r.char(0) == '\t' || r.char(0) == '\n' || r.char(0) == '\r' {
+		r.at++
+	}
+	r.from = r.at
+	ch := r.char(0)
+	if i := strings.IndexByte("{}[]:,", ch); i >= 0 && ch != 0 {
+		r.tok = [...]string{"T_OBJ_BEGIN", "T_OBJ_END", "T_ARR_BEGIN", "T_ARR_END", "T_COLON", "T_COMMA"}[i]
+		r.at++
+		return
+	}
+	rest := r.in[min(r.at, len(r.in)):]
+	switch {
+	case ch == 0:
+		r.tok = "T_END"
+	case ch == '"':
+		r.string()
+	case ch == '-' || isDigit(ch):
+		if !r.cfg.decodeInvalid && invalidNumber(rest) {
+			r.broken("invalid number")
+			return
+		}
+		r.number(rest)
+	case strings.HasPrefix(rest, "true"):
+		r.tok, r.num = "T_BOOLEAN", 1
+		r.at += 4
+	case strings.HasPrefix(rest, "false"):
+		r.tok, r.num = "T_BOOLEAN", 0
+		r.at += 5
+	case strings.HasPrefix(rest, "null"):
+		r.tok = "T_NULL"
+		r.at += 4
+	case strings.IndexByte("fiInNt+", ch) >= 0 && r.cfg.decodeInvalid && invalidNumber(rest):
+		r.number(rest)
+	default:
+		r.broken("invalid token")
+	}
+}
+
+// invalidNumber says whether a number is none of JSON's: a plus sign, a leading zero, hexadecimal, infinite, not a number.
+func invalidNumber(s string) bool {
+	if s[0] == '+' {
+		return true
+	}
+	s = strings.TrimPrefix(s, "-")
+	if s == "" {
+		return false
+	}
+	if s[0] == '0' {
+		return len(s) > 1 && (s[1]|0x20 == 'x' || isDigit(s[1]))
+	}
+	if s[0] <= '9' {
+		return false
+	}
+	low := strings.ToLower(s[:min(3, len(s))])
+	return low == "inf" || low == "nan"
+}
+
+// number reads as much as strtod does.
+func (r *jsonReader) number(s string) {
+	n := numberPrefix(s)
+	f, ok := parseNumber(s[:n])
+	if n == 0 || !ok {
+		r.broken("invalid number")
+		return
+	}
+	r.tok, r.num = "T_NUMBER", f
+	r.at += n
+}
+
+// numberPrefix is how many bytes of s spell a number of C.
+func numberPrefix(s string) int {
+	i := 0
+	if s[0] == '-' || s[0] == '+' {
+		i++
+	}
+	low := strings.ToLower(s[i:min(len(s), i+8)])
+	for _, word := range []string{"infinity", "inf", "nan"} {
+		if strings.HasPrefix(low, word) {
+			return i + len(word)
+		}
+	}
+	if strings.HasPrefix(low, "0x") {
+		j := i + 2
+		for j < len(s) && digitOf(s[j]) < 16 {
+			j++
+		}
+		if j > i+2 {
+			return j
+		}
+		return i + 1
+	}
+	digits := 0
+	for ; i < len(s) && isDigit(s[i]); i++ {
+		digits++
+	}
+	if i < len(s) && s[i] == '.' {
+		for i++; i < len(s) && isDigit(s[i]); i++ {
+			digits++
+		}
+	}
+	if digits == 0 {
+		return 0
+	}
+	if i < len(s) && s[i]|0x20 == 'e' {
+		j := i + 1
+		if j < len(s) && (s[j] == '-' || s[j] == '+') {
+			j++
+		}
+		if j < len(s) && isDigit(s[j]) {
+			for i = j; i < len(s) && isDigit(s[i]); i++ {
+			}
+		}
+	}
+	return i
+}
+
+func (r *jsonReader) string() {
+	r.at++
+	from := r.at
+	var out []byte
+	for {
+		ch := r.char(0)
+		if ch == '"' {
+			break
+		}
+		if ch == 0 {
+			r.broken("unexpected end of string")
+			return
+		}
+		if ch != '\\' {
+			r.at++
+			continue
+		}
+		out = append(out, r.in[from:r.at]...)
+		if r.char(1) == 'u' {
+			var ok bool
+			if out, ok = r.unicode(out); !ok {
+				r.broken("invalid unicode escape code")
+				return
+			}
+			from = r.at
+			continue
+		}
+		k := strings.IndexByte(`"\/btnfr`, r.char(1))
+		if k < 0 || r.char(1) == 0 {
+			r.broken("invalid escape code")
+			return
+		}
+		out = append(out, "\"\\/\b\t\n\f\r"[k])
+		r.at += 2
+		from = r.at
+	}
+	r.tok = "T_STRING"
+	r.c.vm.charge(r.at - from + len(out))
+	if out == nil {
+		r.str = r.in[from:r.at]
+	} else {
+		r.str = string(append(out, r.in[from:r.at]...))
+	}
+	r.at++
+}
+
+func (r *jsonReader) hex4(i int) int {
+	n := 0
+	for k := i; k < i+4; k++ {
+		d := digitOf(r.char(k))
+		if d >= 16 {
+			return -1
+		}
+		n = n<<4 | d
+	}
+	return n
+}
+
+// unicode reads \uXXXX, or two of them that are a pair.
+func (r *jsonReader) unicode(out []byte) ([]byte, bool) {
+	code := r.hex4(2)
+	size := 6
+	if code < 0 {
+		return out, false
+	}
+	if code&0xf800 == 0xd800 {
+		low := -1
+		if code&0x400 == 0 && r.char(6) == '\\' && r.char(7) == 'u' {
+			low = r.hex4(8)
+		}
+		if low < 0 || low&0xfc00 != 0xdc00 {
+			return out, false
+		}
+		code = (code&0x3ff)<<10 | low&0x3ff
+		code += 0x10000
+		size = 12
+	}
+	r.at += size
+	return append(out, string(rune(code))...), true
+}
+
+func (r *jsonReader) value() lua.LValue {
+	switch r.tok {
+	case "T_STRING":
+		return lua.LString(r.str)
+	case "T_NUMBER":
+		return lua.LNumber(r.num)
+	case "T_BOOLEAN":
+		return lua.LBool(r.num != 0)
+	case "T_NULL":
+		return r.cfg.null
+	case "T_OBJ_BEGIN":
+		return r.object()
+	case "T_ARR_BEGIN":
+		return r.array()
+	}
+	r.unexpected("value")
+	return nil
+}
+
+func (r *jsonReader) descend() {
+	r.depth++
+	if r.depth > r.cfg.decodeDepth || r.depth > jsonDepthMax {
+		r.c.Fail("Found too many nested data structures (%d) at character %d", r.depth, r.at)
+	}
+	r.c.vm.charge(128)
+}
+
+func (r *jsonReader) object() lua.LValue {
+	r.descend()
+	t := r.c.L.CreateTable(0, 4)
+	r.next()
+	for r.tok != "T_OBJ_END" {
+		if r.tok != "T_STRING" {
+			r.unexpected("object key string")
+		}
+		key := r.str
+		r.next()
+		if r.tok != "T_COLON" {
+			r.unexpected("colon")
+		}
+		r.next()
+		r.c.vm.charge(3 * elementBytes)
+		t.RawSetString(key, r.value())
+		r.next()
+		if r.tok == "T_OBJ_END" {
+			break
+		}
+		if r.tok != "T_COMMA" {
+			r.unexpected("comma or object end")
+		}
+		r.next()
+		if r.tok == "T_OBJ_END" {
+			r.unexpected("object key string")
+		}
+	}
+	r.depth--
+	return t
+}
+
+func (r *jsonReader) array() lua.LValue {
+	r.descend()
+	t := r.c.L.NewTable()
+	r.next()
+	for i := 1; r.tok != "T_ARR_END"; i++ {
+		r.c.vm.charge(elementBytes)
+		t.RawSetInt(i, r.value())
+		r.next()
+		if r.tok == "T_ARR_END" {
+			break
+		}
+		if r.tok != "T_COMMA" {
+			r.unexpected("comma or array end")
+		}
+		r.next()
+		if r.tok == "T_ARR_END" {
+			r.unexpected("value")
+		}
+	}
+	r.depth--
+	return t
+}

@@ -1,0 +1,354 @@
+package script
+
+import (
+	"fmt"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+	"github.com/yuin/gopher-lua/ast"
+	"github.com/yuin/gopher-lua/parse"
+)
+
+// A source is checked for its nesting before the parser sees it, because parser and compiler recurse. Its tree is then
+// changed where the interpreter would build a value of any size in one instruction: a concatenation and an assignment to
+// an index that is computed call functions of ours instead. They stand in the program as constants, so that no script can
+// reach or replace them.
+
+const (
+	nestingMax = 200    // brackets and blocks inside each other, as in the reference implementation
+	chainMax   = 10_000 // operators in a row: each is a step of Go's stack while the tree is compiled
+)
+
+// The names of functions of ours in the tree; compile puts the functions in their place.
+const (
+	markConcat = "\x00concat"
+	markKey    = "\x00key"
+)
+
+// syntaxError is why a source is no program.
+type syntaxError struct{ text string }
+
+func (e *syntaxError) Error() string { return e.text }
+
+// compile makes a program of a source; name is what errors call it.
+func compile(source, name string) (p *lua.FunctionProto, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			p, err = nil, &syntaxError{fmt.Sprintf("%s:1: %v", name, r)}
+		}
+	}()
+	if strings.HasPrefix(source, "\x1b") {
+		return nil, &syntaxError{name + ":1: unexpected symbol near 'char(27)'"}
+	}
+	if line, ok := tooDeep(source); ok {
+		return nil, &syntaxError{fmt.Sprintf("%s:%d: chunk has too many syntax levels", name, line)}
+	}
+	chunk, err := parse.Parse(strings.NewReader(source), name)
+	if err != nil {
+		return nil, translate(err, name)
+	}
+	rewriteStmts(chunk)
+	p, err = lua.Compile(chunk, name)
+	if err != nil {
+		return nil, translate(err, name)
+	}
+	place(p)
+	return p, nil
+}
+
+// translate words a complaint of the parser as the reference implementation does.
+func translate(err error, name string) error {
+	switch e := err.(type) {
+	case *parse.Error:
+		text := strings.TrimSpace(e.Message)
+		if strings.HasPrefix(text, "syntax error") {
+			text = "syntax error"
+		}
+		near := e.Token
+		line := e.Pos.Line
+		if line < 0 || line == parse.EOF {
+			near = "<eof>"
+		}
+		if near == "" {
+			near = "<eof>"
+		}
+		return &syntaxError{fmt.Sprintf("%s:%d: %s near '%s'", name, max(line, 1), text, near)}
+	case *lua.CompileError:
+		return &syntaxError{fmt.Sprintf("%s:%d: %s", name, e.Line, e.Message)}
+	}
+	return &syntaxError{fmt.Sprintf("%s: %v", name, err)}
+}
+
+// place puts the functions where the tree named them.
+func place(p *lua.FunctionProto) {
+	for i, k := range p.Constants {
+		switch k {
+		case lua.LString(markConcat):
+			p.Constants[i] = concatFn
+		case lua.LString(markKey):
+			p.Constants[i] = keyFn
+		}
+	}
+	for _, inner := range p.FunctionPrototypes {
+		place(inner)
+	}
+}
+
+// These functions are in every program. They find their machine by the state that runs, and never change.
+var (
+	concatFn = &lua.LFunction{IsG: true, GFunction: concat, Env: &lua.LTable{Metatable: lua.LNil}}
+	keyFn    = &lua.LFunction{IsG: true, GFunction: checkKey, Env: &lua.LTable{Metatable: lua.LNil}}
+)
+
+func rewriteStmts(list []ast.Stmt) {
+	for i, s := range list {
+		list[i] = rewriteStmt(s)
+	}
+}
+
+func rewriteStmt(s ast.Stmt) ast.Stmt {
+	switch x := s.(type) {
+	case *ast.AssignStmt:
+		rewriteExprs(x.Rhs)
+		for i, e := range x.Lhs {
+			if t, ok := e.(*ast.AttrGetExpr); ok {
+				t.Object = rewrite(t.Object)
+				t.Key = guardKey(t.Object, rewrite(t.Key))
+			} else {
+				x.Lhs[i] = rewrite(e)
+			}
+		}
+	case *ast.LocalAssignStmt:
+		rewriteExprs(x.Exprs)
+	case *ast.FuncCallStmt:
+		x.Expr = rewrite(x.Expr)
+	case *ast.DoBlockStmt:
+		rewriteStmts(x.Stmts)
+	case *ast.WhileStmt:
+		x.Condition = rewrite(x.Condition)
+		rewriteStmts(x.Stmts)
+	case *ast.RepeatStmt:
+		x.Condition = rewrite(x.Condition)
+		rewriteStmts(x.Stmts)
+	case *ast.IfStmt:
+		x.Condition = rewrite(x.Condition)
+		rewriteStmts(x.Then)
+		rewriteStmts(x.Else)
+	case *ast.NumberForStmt:
+		x.Init, x.Limit = rewrite(x.Init), rewrite(x.Limit)
+		if x.Step != nil {
+			x.Step = rewrite(x.Step)
+		}
+		rewriteStmts(x.Stmts)
+	case *ast.GenericForStmt:
+		rewriteExprs(x.Exprs)
+		rewriteStmts(x.Stmts)
+	case *ast.FuncDefStmt:
+		rewriteStmts(x.Func.Stmts)
+	case *ast.ReturnStmt:
+		rewriteExprs(x.Exprs)
+	}
+	return s
+}
+
+func rewriteExprs(list []ast.Expr) {
+	for i, e := range list {
+		list[i] = rewrite(e)
+	}
+}
+
+func rewrite(e ast.Expr) ast.Expr {
+	switch x := e.(type) {
+	case *ast.StringConcatOpExpr:
+		return rewriteConcat(x)
+	case *ast.AttrGetExpr:
+		x.Object, x.Key = rewrite(x.Object), rewrite(x.Key)
+	case *ast.TableExpr:
+		for _, f := range x.Fields {
+			if f.Key != nil {
+				f.Key = guardKey(nil, rewrite(f.Key))
+			}
+			f.Value = rewrite(f.Value)
+		}
+	case *ast.FuncCallExpr:
+		if x.Func != nil {
+			x.Func = rewrite(x.Func)
+		}
+		if x.Receiver != nil {
+			x.Receiver = rewrite(x.Receiver)
+		}
+		rewriteExprs(x.Args)
+	case *ast.LogicalOpExpr:
+		x.Lhs, x.Rhs = rewrite(x.Lhs), rewrite(x.Rhs)
+	case *ast.RelationalOpExpr:
+		x.Lhs, x.Rhs = rewrite(x.Lhs), rewrite(x.Rhs)
+	case *ast.ArithmeticOpExpr:
+		x.Lhs, x.Rhs = rewrite(x.Lhs), rewrite(x.Rhs)
+	case *ast.UnaryMinusOpExpr:
+		x.Expr = rewrite(x.Expr)
+	case *ast.UnaryNotOpExpr:
+		x.Expr = rewrite(x.Expr)
+	case *ast.UnaryLenOpExpr:
+		x.Expr = rewrite(x.Expr)
+	case *ast.FunctionExpr:
+		rewriteStmts(x.Stmts)
+	}
+	return e
+}
+
+// rewriteConcat makes one call of a row of concatenations.
+func rewriteConcat(x *ast.StringConcatOpExpr) ast.Expr {
+	const argsMax = 100 // registers are few
+	var args []ast.Expr
+	var rest ast.Expr = x
+	for len(args) < argsMax {
+		c, ok := rest.(*ast.StringConcatOpExpr)
+		if !ok {
+			break
+		}
+		args = append(args, single(rewrite(c.Lhs)))
+		rest = c.Rhs
+	}
+	args = append(args, single(rewrite(rest)))
+	return callOf(markConcat, args, x.Line())
+}
+
+// single makes the last of several arguments one value.
+func single(e ast.Expr) ast.Expr {
+	switch x := e.(type) {
+	case *ast.FuncCallExpr:
+		x.AdjustRet = true
+	case *ast.Comma3Expr:
+		x.AdjustRet = true
+	}
+	return e
+}
+
+func callOf(mark string, args []ast.Expr, line int) ast.Expr {
+	fn := &ast.StringExpr{Value: mark}
+	fn.SetLine(line)
+	c := &ast.FuncCallExpr{Func: fn, Args: args, AdjustRet: true}
+	c.SetLine(line)
+	c.SetLastLine(line)
+	return c
+}
+
+// guardKey has a computed index checked, unless it cannot be a large number.
+func guardKey(obj, key ast.Expr) ast.Expr {
+	switch k := key.(type) {
+	case *ast.StringExpr, *ast.TrueExpr, *ast.FalseExpr, *ast.NilExpr:
+		return key
+	case *ast.NumberExpr:
+		if len(k.Value) < 5 {
+			return key
+		}
+	}
+	args := []ast.Expr{single(key)}
+	if o, ok := obj.(*ast.IdentExpr); ok {
+		args = append(args, o)
+	}
+	return callOf(markKey, args, key.Line())
+}
+
+// concat joins its arguments as the operator .. does.
+func concat(L *lua.LState) int {
+	vm := machineOf(L)
+	n := L.GetTop()
+	size := 0
+	for i := 1; i <= n; i++ {
+		switch v := L.Get(i).(type) {
+		case lua.LString:
+			size += len(v)
+		case lua.LNumber:
+			size += 24
+		default:
+			return concatPairs(L, vm, n)
+		}
+	}
+	vm.chargeString(L, size)
+	var out strings.Builder
+	out.Grow(size)
+	for i := 1; i <= n; i++ {
+		s, _ := toText(L.Get(i))
+		out.WriteString(s)
+	}
+	L.Push(lua.LString(out.String()))
+	return 1
+}
+
+// concatPairs joins from the right and asks metamethods where need be.
+func concatPairs(L *lua.LState, vm *VM, n int) int {
+	right := L.Get(n)
+	for i := n - 1; i >= 1; i-- {
+		left := L.Get(i)
+		x, ok1 := toText(left)
+		y, ok2 := toText(right)
+		if ok1 && ok2 {
+			vm.chargeString(L, len(x)+len(y))
+			right = lua.LString(x + y)
+			continue
+		}
+		h := L.GetMetaField(left, "__concat")
+		if h == lua.LNil {
+			h = L.GetMetaField(right, "__concat")
+		}
+		if h == lua.LNil {
+			culprit := right
+			if !ok1 {
+				culprit = left
+			}
+			L.RaiseError("attempt to concatenate a %s value", culprit.Type())
+		}
+		c := call{L: L, vm: vm}
+		right = c.Call(h, left, right)
+	}
+	L.Push(right)
+	return 1
+}
+
+// arrayGapMax is how far an index may lie behind the end of an array until the space between is charged.
+const arrayGapMax = 1 << 12
+
+// checkKey is given an index, and the table when that is known, and returns the index.
+func checkKey(L *lua.LState) int {
+	k, ok := L.Get(1).(lua.LNumber)
+	if ok && k > arrayGapMax && float64(k) == float64(int64(k)) && int(k) < lua.MaxArrayIndex {
+		have := 0
+		if t, ok := L.Get(2).(*lua.LTable); ok {
+			have = t.MaxN()
+		}
+		if gap := int(k) - have; gap > 1 {
+			if t, ok := L.Get(2).(*lua.LTable); !ok || gap > arrayGapMax && t.MaxN() < int(k) {
+				machineOf(L).charge(gap * 16)
+			}
+		}
+	}
+	L.SetTop(1)
+	return 1
+}
+
+// tooDeep scans a source for nesting and rows of operators that are too much for a recursive compiler.
+func tooDeep(src string) (line int, deep bool) {
+	s := scanner{src: src, line: 1}
+	row := make([]int, 1, nestingMax+2)
+	for {
+		switch s.next() {
+		case tokenEnd:
+			return 0, false
+		case tokenOpen:
+			row[len(row)-1]++
+			row = append(row, 0)
+		case tokenClose:
+			if len(row) > 1 {
+				row = row[:len(row)-1]
+			}
+		case tokenBreak:
+			row[len(row)-1] = 0
+		case tokenOperator:
+			row[len(row)-1]++
+		}
+		if len(row) > nestingMax+1 || row[len(row)-1] > chainMax {
+			return s.line, true
+		}
+	}
+}

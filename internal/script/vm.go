@@ -1,0 +1,212 @@
+// Package script runs the Lua of clients: scripts and libraries of functions, in a sandbox that reaches nothing but the
+// commands of the server. A machine (VM) is an interpreter with its globals; machines are pooled, programs are compiled
+// once and shared. What a script can make grow is bounded, and a script can be ended from outside.
+package script
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"github.com/covey-db/covey/internal/resp"
+)
+
+// Host is what a running script can reach.
+type Host interface {
+	// Call executes a command and returns its reply, which lives until the next call, or why it is not executed.
+	Call(args [][]byte) (reply []byte, refusal string)
+	// SetProto sets the protocol version of the replies.
+	SetProto(v resp.Version)
+	// SetPropagation says whether the effects of commands are logged.
+	SetPropagation(on bool)
+	// Allowed says whether the client may execute a command; known is false when there is no such command.
+	Allowed(args [][]byte) (allowed, known bool)
+	// Log writes to the server's log; levels are those of redis.log.
+	Log(level int, text string)
+	// Look is called now and then while the script runs.
+	Look()
+}
+
+// Options of a machine.
+type Options struct {
+	Functions bool   // for libraries of functions, not for EVAL
+	Version   string // of Redis, as scripts see it
+	VersionNo int
+	Seed      uint64
+}
+
+// Limits of the interpreter.
+const (
+	callsMax      = 16_000    // functions that have called each other
+	registersMax  = 1_000_000 // values on the stack
+	registersInit = 1024
+	registersStep = 4096
+	arrayIndexMax = 1 << 21 // keys up to here are kept in an array, with whatever space is between them
+)
+
+// VM is a machine. One goroutine uses it at a time.
+type VM struct {
+	L     *lua.LState
+	watch *watch
+
+	opts    Options
+	globals *lua.LTable                 // what scripts see through env
+	env     *lua.LTable                 // read-only
+	envMeta *lua.LTable                 // metatable of env
+	loadAPI *lua.LTable                 // what a library sees while it is loaded
+	views   map[*lua.LTable]*lua.LTable // read-only tables and what stands behind them
+	nextFn  *lua.LFunction
+	handler *lua.LFunction
+	rng     uint64
+
+	host        Host
+	proto       resp.Version // of replies to the script
+	json        jsonConfig
+	loading     *Library // library that is being loaded
+	loadingInto *loadedLibrary
+	libs        map[string]*loadedLibrary
+	argv        [][]byte
+	arena       []byte
+	where       place0
+}
+
+// place0 is where the last error came from.
+type place0 struct {
+	source string
+	line   int
+}
+
+// arrays bounds the arrays of the interpreter, which keeps that figure in a variable of its own.
+var arrays = sync.OnceFunc(func() { lua.MaxArrayIndex = arrayIndexMax })
+
+// NewVM makes a machine.
+func NewVM(o Options) *VM {
+	arrays()
+	vm := &VM{opts: o, watch: newWatch(), views: make(map[*lua.LTable]*lua.LTable), libs: make(map[string]*loadedLibrary), rng: o.Seed & randMask}
+	vm.L = lua.NewState(lua.Options{
+		CallStackSize: callsMax, MinimizeStackMemory: true, SkipOpenLibs: true,
+		RegistrySize: registersInit, RegistryGrowStep: registersStep, RegistryMaxSize: registersMax,
+	})
+	vm.L.SetContext(machine{vm.watch, vm})
+	vm.open()
+	return vm
+}
+
+// machine is the context of an interpreter; functions that are not bound to a machine find it there.
+type machine struct {
+	*watch
+	vm *VM
+}
+
+func machineOf(L *lua.LState) *VM { return L.Context().(machine).vm }
+
+func (vm *VM) chargeString(L *lua.LState, n int) {
+	if n > stringMax {
+		L.RaiseError("string length overflow")
+	}
+	vm.charge(n + 32)
+}
+
+// Failure is how a script failed.
+type Failure struct {
+	Text    string // with its code; empty when the script threw a table without one
+	Counted bool   // the error statistics know it already
+	Source  string // where it happened, empty when unknown
+	Line    int
+	Stopped bool // it was ended from outside
+}
+
+// run calls a function under watch and gives its first result.
+func (vm *VM) run(host Host, fn *lua.LFunction, args ...lua.LValue) (v lua.LValue, fail *Failure) {
+	vm.host, vm.proto = host, resp.RESP2
+	vm.watch.reset(host.Look)
+	vm.json.reset()
+	defer func() {
+		vm.host = nil
+		vm.L.SetTop(0)
+	}()
+	vm.L.Push(fn)
+	for _, a := range args {
+		vm.L.Push(a)
+	}
+	vm.where = place0{}
+	if err := vm.L.PCall(len(args), 1, vm.handler); err != nil {
+		return nil, vm.failure(err)
+	}
+	return vm.L.Get(-1), nil
+}
+
+func (vm *VM) failure(err error) *Failure {
+	f := &Failure{Source: vm.where.source, Line: vm.where.line, Stopped: vm.watch.dead}
+	obj := lua.LValue(lua.LString(err.Error()))
+	if e, ok := err.(*lua.ApiError); ok {
+		obj = e.Object
+		if e.Type == lua.ApiErrorPanic {
+			obj = lua.LString(strings.SplitN(fmt.Sprint(e.Object), "\n", 2)[0])
+		}
+	}
+	if t, ok := obj.(*lua.LTable); ok {
+		text, ok := toText(t.RawGetString("err"))
+		if !ok {
+			text = "ERR unknown error"
+		}
+		f.Text = text
+		f.Counted = t.RawGetString("ignore_error_stats_update") == lua.LTrue
+		return f
+	}
+	if vm.watch.dead {
+		f.Text = "ERR " + vm.watch.why.Error()
+		return f
+	}
+	f.Text = "ERR " + reword(vm.tostring(obj))
+	return f
+}
+
+// rewordings are texts of the interpreter and what the reference implementation says instead.
+var rewordings = []struct {
+	from *regexp.Regexp
+	to   string
+}{
+	{regexp.MustCompile(`cannot perform \w+ operation between (?:number|string) and (\w+)$`), "attempt to perform arithmetic on a $1 value"},
+	{regexp.MustCompile(`cannot perform \w+ operation between (\w+) and \w+$`), "attempt to perform arithmetic on a $1 value"},
+	{regexp.MustCompile(`attempt to index a non-table object\((\w+)\) with key '.*'$`), "attempt to index a $1 value"},
+	{regexp.MustCompile(`attempt to call a non-function object$`), "attempt to call a nil value"},
+	{regexp.MustCompile(`__len undefined$`), "attempt to get length of a nil value"},
+	{regexp.MustCompile(`__unm undefined$`), "attempt to perform arithmetic on a nil value"},
+	{regexp.MustCompile(`for statement (init|limit|step) must be a number$`), "'for' $1 must be a number"},
+	{regexp.MustCompile(`attempt to compare (table|boolean|nil|function|userdata|thread) with (?:table|boolean|nil|function|userdata|thread)$`), "attempt to compare two $1 values"},
+	{regexp.MustCompile(`^(lua callstack|registry) overflow$`), "stack overflow"},
+}
+
+// reword puts an error of the interpreter into the words of the reference implementation.
+func reword(text string) string {
+	for _, r := range rewordings {
+		if r.from.MatchString(text) {
+			return r.from.ReplaceAllString(text, r.to)
+		}
+	}
+	return text
+}
+
+// noteError is called before the stack is unwound, with what was thrown.
+func (vm *VM) noteError(L *lua.LState) int {
+	for level := 1; ; level++ {
+		d, ok := L.GetStack(level)
+		if !ok {
+			break
+		}
+		if fn, err := L.GetInfo("Slf", d, nil); err == nil {
+			if f, ok := fn.(*lua.LFunction); ok && !f.IsG {
+				vm.where = place0{"@" + d.Source, d.CurrentLine}
+				break
+			}
+		}
+	}
+	return 1
+}
+
+// Stop ends the script that runs; any goroutine may call it.
+func (vm *VM) Stop(why error) { vm.watch.stop.Store(&why) }

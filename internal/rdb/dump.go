@@ -9,9 +9,13 @@ import (
 
 // A DUMP payload is a type, a value, the RDB version in two bytes and the CRC64 of all before it in eight, little endian.
 
-// AppendDumpFooter closes the payload that begins at start.
+// AppendDumpFooter closes the payload that begins at start, with the version that has its type.
 func AppendDumpFooter(dst []byte, start int) []byte {
-	dst = binary.LittleEndian.AppendUint16(dst, WriteVersion)
+	version := uint16(WriteVersion)
+	if Type(dst[start]) == TypeHashTTL {
+		version = fieldExpirySince
+	}
+	dst = binary.LittleEndian.AppendUint16(dst, version)
 	return binary.LittleEndian.AppendUint64(dst, checksum.CRC64(0, dst[start:]))
 }
 

@@ -12,10 +12,15 @@ const (
 	WriteVersion = 10
 	// ReadVersionMax is the newest version read: the one of Redis 7.4.
 	ReadVersionMax = 12
-	// DumpVersionMax is the newest version accepted in a DUMP payload: the one of Redis 7.2.
-	DumpVersionMax = 11
+	// DumpVersionMax is the newest version accepted in a DUMP payload: the one of Redis 7.4.
+	DumpVersionMax = ReadVersionMax
 
-	checksumSince  = 5 // the first version with a checksum at the end
+	checksumSince = 5 // the first version with a checksum at the end
+
+	// fieldExpirySince is the first version with TypeHashTTL. It stands in DUMP payloads of that type. A file keeps
+	// WriteVersion, since its head is written before its values: 7.4 goes by the type, older ones refuse it.
+	fieldExpirySince = 12
+
 	checksumBytes  = 8
 	headerBytes    = len(magic) + 4
 	dumpFooterSize = 2 + checksumBytes

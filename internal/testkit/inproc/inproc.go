@@ -12,6 +12,7 @@ import (
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/mem"
+	"github.com/covey-db/covey/internal/object"
 	"github.com/covey-db/covey/internal/spec"
 )
 
@@ -60,7 +61,7 @@ func New(t testing.TB, o Options) *engine.Engine {
 	}
 	for i := range opts.Parts {
 		arena := mem.NewArena(mem.Options{Published: opts.Used})
-		opts.Parts[i] = keyspace.New(keyspace.Options{Shard: i, Databases: opts.Databases, Arena: arena})
+		opts.Parts[i] = keyspace.New(keyspace.Options{Shard: i, Databases: opts.Databases, Arena: arena, Dropper: object.NewDropper(arena)})
 		t.Cleanup(arena.Close)
 	}
 	e := engine.New(opts)

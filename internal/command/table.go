@@ -71,6 +71,7 @@ func Table(d Deps) map[string]engine.Handler {
 		bitHandlers(),
 		hyperLogLogHandlers(),
 		zsetHandlers(),
+		geoHandlers(),
 		connectionHandlers(),
 		pubsubHandlers(d),
 		transactionHandlers(),

@@ -189,7 +189,7 @@ func addScores(c *engine.Ctx, mode object.AddMode) {
 	}
 	var t addTally
 	if exists || o.mode&object.AddXX == 0 {
-		t = addPairs(c, o, scores, exists)
+		t = addPairs(c, o, memberList{c.Args[o.at+1:], 2}, scores, exists)
 	}
 	t.reply(c, o)
 }
@@ -201,16 +201,24 @@ type addTally struct {
 	score          float64      // that its member has now
 }
 
-func addPairs(c *engine.Ctx, o zaddOptions, scores []float64, exists bool) (t addTally) {
+// memberList is members among other arguments: the first one, and every step-th from there.
+type memberList struct {
+	args [][]byte
+	step int
+}
+
+func (l memberList) at(i int) []byte { return l.args[i*l.step] }
+
+func addPairs(c *engine.Ctx, o zaddOptions, members memberList, scores []float64, exists bool) (t addTally) {
 	var e object.ZSetEdit
 	if exists {
 		e = editZSet(c, 0)
 		e.Expect(len(scores))
 	} else {
-		e = object.NewZSet(c.Place(0), limitsOf(c), c.W.Scratch(), len(scores), len(c.Args[o.at+1]))
+		e = object.NewZSet(c.Place(0), limitsOf(c), c.W.Scratch(), len(scores), len(members.at(0)))
 	}
 	for i, score := range scores {
-		t.score, t.last = e.Add(c.Args[o.at+1+2*i], score, o.mode)
+		t.score, t.last = e.Add(members.at(i), score, o.mode)
 		switch t.last {
 		case object.AddedNew:
 			t.added++

@@ -148,6 +148,14 @@ func (it *ZSetIter) Next() {
 	}
 }
 
+// Score is the score of the member; minus zero may be told as zero.
+func (it *ZSetIter) Score() float64 {
+	if it.arena != nil {
+		return it.cursor.Score()
+	}
+	return packScore(it.small, it.pos)
+}
+
 // Get is the member, which lives until the part is changed, and its score.
 func (it *ZSetIter) Get() (Member, float64) {
 	if it.arena != nil {

@@ -17,10 +17,6 @@ type lcsOptions struct {
 }
 
 func cmdLCS(c *engine.Ctx) {
-	o, ok := parseLCS(c)
-	if !ok {
-		return
-	}
 	var text [2][]byte
 	for i := range text {
 		rec, exists := c.Find(i)
@@ -32,8 +28,15 @@ func cmdLCS(c *engine.Ctx) {
 			text[i] = append([]byte(nil), c.StringBytes(rec)...)
 		}
 	}
-	cells := (int64(len(text[0])) + 1) * (int64(len(text[1])) + 1)
-	if cells > lcsTableBytesMax/4 {
+	o, ok := parseLCS(c) // the strings are looked at first, as in Redis
+	if !ok {
+		return
+	}
+	switch cells := (int64(len(text[0])) + 1) * (int64(len(text[1])) + 1); {
+	case cells > c.Engine().Settings.MaxBulk.Load()/4:
+		c.Err("ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len")
+		return
+	case cells > lcsTableBytesMax/4:
 		c.Err("ERR Insufficient memory, failed allocating transient memory for LCS")
 		return
 	}

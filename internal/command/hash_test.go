@@ -237,3 +237,39 @@ func TestFieldsOfRedis8(t *testing.T) {
 		EXISTS h -> :0
 	`)
 }
+
+// TestExpiringFieldsAreSaved dumps hashes with fields that expire and restores them, in both encodings.
+func TestExpiringFieldsAreSaved(t *testing.T) {
+	for _, entries := range []int64{100, 0} {
+		h := newHarness(t)
+		h.e.Settings.DebugAllowed.Store(2)
+		h.e.Settings.Encoding.HashEntries.Store(entries)
+		h.script(`
+			HSET h a 1 b 2 c three
+			HEXPIRE h 100 FIELDS 1 a
+			HEXPIRE h 50 FIELDS 1 c
+		`)
+		dump := h.do("DUMP h").Text
+		if version := dump[len(dump)-10]; dump[0] != 24 || version != 12 {
+			t.Errorf("the payload has form %d and version %d", dump[0], version)
+		}
+		h.args("RESTORE", "again", "0", dump)
+		h.want("HTTL again FIELDS 3 a b c", "[:100 :-1 :50]")
+		h.want("HVALS again", `["1" "2" "three"] (any order)`)
+		if a, b := h.do("DEBUG DIGEST-VALUE h"), h.do("DEBUG DIGEST-VALUE again"); a.Items[0].Text != b.Items[0].Text {
+			t.Error("the digests differ")
+		}
+		if a, b := h.do("OBJECT ENCODING h"), h.do("OBJECT ENCODING again"); a.Text != b.Text {
+			t.Errorf("%s became %s", a, b)
+		}
+		h.clock.Advance(time.Minute)
+		w := h.e.NewWorker()
+		h.e.ExpireCycle(w)
+		w.Drop()
+		h.want("HLEN again", ":2")
+		h.want("HPERSIST h FIELDS 1 a", "[:1]")
+		if dump := h.do("DUMP h").Text; dump[0] != 4 || dump[len(dump)-10] != 10 {
+			t.Error("without fields that expire the payload needs a new server")
+		}
+	}
+}

@@ -79,8 +79,10 @@ func clamp(v, low, high float64) float64 { return max(min(v, high), low) }
 func toBits(score float64) uint64 {
 	const two63 = 1 << 63
 	switch {
-	case score >= 2*two63 || score < -two63:
+	case score >= 2*two63:
 		return 0
+	case score < -two63:
+		return two63
 	case score >= two63:
 		return uint64(int64(score-two63)) ^ two63
 	}

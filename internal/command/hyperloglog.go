@@ -151,15 +151,15 @@ func cmdPFCount(c *engine.Ctx) {
 	if !isSketch(c, rec) {
 		return
 	}
-	n, known := hll.Estimate(rec.Value())
-	if known {
-		if rec.Encoding() != keyspace.EncRaw {
-			rawBytes(c, 0)
-		}
+	value := rec.Value()
+	if rec.Encoding() != keyspace.EncRaw {
+		value = rawBytes(c, 0)
+	}
+	if n, known := hll.Estimate(value); known {
 		c.ReplyInt(int64(n))
 		return
 	}
-	n, err := hll.Count(rec.Value())
+	n, err := hll.Count(value)
 	if err != nil {
 		c.Err(errCorruptSketch)
 		return

@@ -228,7 +228,7 @@ func (b *blocked) endWith(reason func(q *waitQueue, wt *waiter) string) {
 	for _, q := range b.byKey {
 		for p := q.first; p != nil; p = p.next {
 			if text := reason(q, p.of); text != "" {
-				p.of.wait.Resume(func(c *Ctx) { c.Err(text) })
+				p.of.wait.fail(text)
 			}
 		}
 	}

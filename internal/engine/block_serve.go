@@ -46,12 +46,13 @@ func (c *Ctx) serveReady() {
 	}
 	r.active = true
 	own := c.held
+	now := c.e.Clock.Now() // a transaction may have taken long
 	for len(r.queues) > 0 {
 		round := r.queues
 		r.queues = r.spare[:0]
 		for _, q := range round {
 			q.ready = false
-			c.serveQueue(q)
+			c.serveQueue(q, now)
 		}
 		clear(round)
 		r.spare = round[:0]
@@ -62,7 +63,7 @@ func (c *Ctx) serveReady() {
 }
 
 // serveQueue offers a key to those who wait for it now.
-func (c *Ctx) serveQueue(q *waitQueue) {
+func (c *Ctx) serveQueue(q *waitQueue, now clock.Millis) {
 	key := c.e.hasher.Key([]byte(q.key.key))
 	part := c.e.shards[keyspace.ShardOf(q.slot)].Part
 	p := q.first
@@ -70,7 +71,7 @@ func (c *Ctx) serveQueue(q *waitQueue) {
 		wt := p.of
 		p = p.next // serving takes only the served one out
 		rec, found := part.Find(q.key.db, &key)
-		found = found && (rec.ExpireAt() == 0 || !c.IsPast(rec.ExpireAt()))
+		found = found && (rec.ExpireAt() == 0 || rec.ExpireAt() > int64(now) || c.S.primaryLink)
 		if !found && q.onDelete == 0 {
 			return
 		}
@@ -81,7 +82,7 @@ func (c *Ctx) serveQueue(q *waitQueue) {
 			c.W.ready.later = append(c.W.ready.later, q.key)
 			return
 		}
-		c.serve(wt)
+		c.serve(wt, now)
 	}
 }
 
@@ -96,6 +97,10 @@ func (c *Ctx) tryLock(set uint64) bool {
 			return false
 		}
 		taken |= 1 << uint(i)
+		if h := c.e.shards[i].hold; h != nil && h != c.hold {
+			c.e.unlockSet(taken)
+			return false
+		}
 	}
 	c.held |= missing
 	return true
@@ -109,14 +114,14 @@ func (c *Ctx) pauseHolds(wt *waiter) bool {
 
 // serve runs the command of a waiter whose shards are all locked. Whoever else could end its suspension has to wait for the
 // outcome, so the client never gets two replies and nothing is taken from a key for nobody.
-func (c *Ctx) serve(wt *waiter) {
+func (c *Ctx) serve(wt *waiter, now clock.Millis) {
 	state := &wt.wait.s.wait
 	state.mu.Lock()
 	defer state.mu.Unlock()
 	if state.token.Load() != wt.wait.token {
 		return // a timeout, the end of the connection or another key was faster
 	}
-	sc := c.W.servant(c.Now)
+	sc := c.W.servant(now)
 	sc.S, sc.Cmd, sc.Args, sc.held = wt.wait.s, wt.cmd, wt.args, c.held
 	served := sc.runAgain()
 	sc.W.settle()

@@ -18,6 +18,8 @@ type Handler struct {
 	Scope Scope
 	// WholeIf says whether the command, which has keys, needs all other keys too with such arguments. It may be nil.
 	WholeIf func(args [][]byte) bool
+	// Flags tells the flags of a command that depend on its arguments: what a script says of itself. It may be nil.
+	Flags func(args [][]byte, row spec.Flag) spec.Flag
 }
 
 // Command is a row joined with its handler.
@@ -26,6 +28,7 @@ type Command struct {
 	run          func(*Ctx)
 	scope        Scope
 	wholeIf      func(args [][]byte) bool
+	flagsOf      func(args [][]byte, row spec.Flag) spec.Flag
 	simple       int  // argument index of the only key, 0 when keys are found by the row's key specs
 	keyed        bool // has keys at all
 	write        bool
@@ -79,6 +82,7 @@ func newCommand(r *spec.Row, h Handler) *Command {
 		run:          h.Run,
 		scope:        h.Scope,
 		wholeIf:      h.WholeIf,
+		flagsOf:      h.Flags,
 		keyed:        r.HasKeys(),
 		write:        r.Flags&spec.Write != 0,
 		readonly:     r.Flags&spec.ReadOnly != 0,

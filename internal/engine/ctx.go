@@ -22,6 +22,8 @@ type Ctx struct {
 	keys     []keyspace.Key // in the order of the row's key specs
 	keyRefs  []spec.KeyRef
 	held     uint64 // shards locked by this command
+	hold     *hold  // of the script, or of the transaction with scripts, that the command is part of
+	busy     bool   // a script holds the shards for long: the command is refused
 	inExec   bool   // the locks belong to EXEC, and so does the end of the effect block
 	logging  bool   // effects are wanted
 	explicit bool   // the handler gave the effect itself

@@ -82,6 +82,9 @@ func (c *Ctx) admit() *Command {
 	if c.S.cmd.Load() != cmd {
 		c.S.cmd.Store(cmd)
 	}
+	if cmd.flagsOf != nil && len(c.Args) > 2 {
+		cmd = c.withFlags(cmd)
+	}
 	if cmd.Arity > 0 && len(c.Args) != cmd.Arity || len(c.Args) < -cmd.Arity {
 		c.refuse("wrong number of arguments for '" + cmd.Full + "' command")
 		return nil
@@ -162,6 +165,9 @@ func (c *Ctx) refusal(cmd *Command) string {
 	if e.loading.Load() && lacks&spec.Loading != 0 {
 		return ErrLoading
 	}
+	if h := e.busyScript.Load(); h != nil && lacks&spec.AllowBusy != 0 {
+		return h.busyText()
+	}
 	return ""
 }
 
@@ -195,8 +201,12 @@ func (c *Ctx) run(cmd *Command) (again bool) {
 		c.refused(cmd)
 		return false
 	}
-	if c.lockUnlessPaused(set, cmd.write) {
+	if c.lockUnlessPaused(set, cmd.write || cmd.mayReplicate) {
 		return true
+	}
+	if c.busy {
+		c.refused(cmd)
+		return false
 	}
 	if c.e.ClusterOn && !c.S.primaryLink && !c.routed(cmd) {
 		c.refused(cmd)
@@ -213,7 +223,9 @@ func (c *Ctx) run(cmd *Command) (again bool) {
 // whoever takes the same locks, no write is under way any more. true says that the session is suspended, without locks.
 func (c *Ctx) lockUnlessPaused(set uint64, write bool) bool {
 	for {
-		c.e.lockSet(set)
+		if !c.lockForClient(set) {
+			return false
+		}
 		c.held = set
 		if !write || c.S.primaryLink || !c.e.Pause.any() {
 			return false

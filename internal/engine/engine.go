@@ -63,7 +63,10 @@ type Engine struct {
 	started  clock.Millis
 	seed     atomic.Uint64
 	loading  atomic.Bool
-	lruClock atomic.Uint32
+
+	busyScript atomic.Pointer[hold] // a script without declared keys that runs for longer than BusyAfter
+	waits      sync.Mutex           // a leaf: guards hold.waits of all scripts
+	lruClock   atomic.Uint32
 
 	workers struct { // a leaf lock: the list of all workers, for sums of their counters
 		sync.Mutex
@@ -151,7 +154,8 @@ func (e *Engine) LRUClock() uint32 { return e.lruClock.Load() }
 
 // Shard is a 64th of the slots with the lock that guards them.
 type Shard struct {
-	mu      sync.Mutex     // guards Part, watch, blocked and the routes of its slots
+	mu      sync.Mutex     // guards Part, watch, blocked, hold and the routes of its slots
+	hold    *hold          // the script that has the shard for itself, nil for none
 	Part    *keyspace.Part // the data
 	watch   watchers
 	blocked blocked
@@ -166,9 +170,8 @@ func shardBit(s slot.ID) uint64 { return 1 << uint(keyspace.ShardOf(s)) }
 
 // Lock takes one shard. The caller must hold no shard lock.
 func (e *Engine) Lock(shard int) *Shard {
-	s := &e.shards[shard]
-	s.mu.Lock()
-	return s
+	e.lockSet(1 << uint(shard))
+	return &e.shards[shard]
 }
 
 // Unlock releases a shard that Lock took.

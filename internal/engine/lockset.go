@@ -2,12 +2,29 @@ package engine
 
 import "math/bits"
 
-// lockSet takes the shards whose bits are set, in ascending order.
+// lockSet takes the shards whose bits are set, in ascending order, when no script holds any of them.
 func (e *Engine) lockSet(set uint64) {
-	for set != 0 {
-		e.shards[bits.TrailingZeros64(set)].mu.Lock()
-		set &= set - 1
+	for {
+		h := e.lockUnlessHeld(set, nil)
+		if h == nil {
+			return
+		}
+		h.await(0)
 	}
+}
+
+// lockUnlessHeld is lockSet, but it takes nothing when a shard is held by a script other than mine, which it returns.
+func (e *Engine) lockUnlessHeld(set uint64, mine *hold) *hold {
+	for left := set; left != 0; left &= left - 1 {
+		s := &e.shards[bits.TrailingZeros64(left)]
+		s.mu.Lock()
+		if h := s.hold; h != nil && h != mine {
+			s.mu.Unlock()
+			e.unlockSet(set &^ left)
+			return h
+		}
+	}
+	return nil
 }
 
 // unlockSet releases the shards whose bits are set.
@@ -69,7 +86,7 @@ func (c *Ctx) WithShard(i int, fn func(*Shard) bool) bool {
 	if c.held != 0 {
 		return fn(s)
 	}
-	s.mu.Lock()
+	c.e.lockSet(1 << uint(i))
 	c.held = 1 << uint(i)
 	c.beginEffects()
 	more := fn(s)

@@ -12,6 +12,7 @@ type multi struct {
 	alters bool      // a queued command changes the data
 	oom    bool      // a queued command wants memory
 	lacks  spec.Flag // what is not true of every queued command
+	script bool      // a queued command runs a script
 	asking bool      // ASKING came before MULTI: it counts for all that is queued
 	raw    []byte
 }
@@ -55,6 +56,7 @@ func (c *Ctx) queue(cmd *Command) {
 	m.queue = append(m.queue, queued{cmd, copyArgs(c.Args)})
 	m.writes = m.writes || cmd.write || cmd.mayReplicate
 	m.alters = m.alters || cmd.write
+	m.script = m.script || cmd.flagsOf != nil
 	m.lacks |= ^cmd.Flags
 	m.oom = m.oom || cmd.denyOOM
 	if c.S.primaryLink {
@@ -161,7 +163,15 @@ func (c *Ctx) Exec() {
 		c.repeat = true
 		return
 	}
+	if c.busy {
+		c.endMulti()
+		return
+	}
 	defer c.unlock()
+	if m.script {
+		c.holdShards()
+		defer c.letGo()
+	}
 	if !c.watchesStand() {
 		c.endMulti()
 		c.NullArray()
@@ -177,6 +187,9 @@ func (c *Ctx) Exec() {
 
 // execLocks is the union of the shards that the queue and the watches need.
 func (c *Ctx) execLocks(m *multi) uint64 {
+	if m.script {
+		return allShards
+	}
 	var set uint64
 	for i := range m.queue {
 		q := &m.queue[i]

@@ -27,10 +27,10 @@ const errRoleChanged = "UNBLOCKED force unblock from blocking operation, instanc
 func (e *Engine) disconnectBlocked() {
 	for _, s := range e.Clients.All() {
 		if w, kind := s.waiting(); kind == WaitKeys || kind == WaitAcks {
-			w.Resume(func(c *Ctx) {
+			w.resume(func(c *Ctx) {
 				c.Err(errRoleChanged)
 				c.CloseAfterReply()
-			})
+			}, true)
 		}
 	}
 }

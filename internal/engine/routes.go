@@ -101,7 +101,7 @@ func (r *Routes) Flip(changes []RouteChange) {
 				continue
 			}
 			if !locked {
-				s.mu.Lock()
+				r.e.lockSet(1 << uint(shard)) // a script sees one route from its start to its end
 				locked = true
 			}
 			r.set(ch)
@@ -178,7 +178,7 @@ func (c *Ctx) routed(cmd *Command) bool {
 		return moving == 0 || cmd.shardPubSub || c.stays(route, s)
 	case moving != 0 && (c.asking || cmd.Flags&spec.Asking != 0):
 		return cmd.shardPubSub || c.allHere()
-	case route.State&RouteReplica != 0 && (cmd.shardPubSub || c.S.readonly && cmd.readonly):
+	case route.State&RouteReplica != 0 && (cmd.shardPubSub || c.S.readonly && cmd.readable()):
 		return true
 	}
 	c.redirect("-MOVED ", s, route.Owner)

@@ -18,7 +18,8 @@ type Settings struct {
 	LazyUserDel     atomic.Bool
 	LazyUserFlush   atomic.Bool
 	ReplicaReadOnly atomic.Bool
-	ServeStale      atomic.Bool // replica-serve-stale-data
+	ServeStale      atomic.Bool  // replica-serve-stale-data
+	BusyAfter       atomic.Int64 // busy-reply-threshold, milliseconds until a script that runs makes others hear BUSY; 0: never
 	MinReplicas     atomic.Int64
 	MinReplicasLag  atomic.Int64 // seconds
 	ActiveExpire    atomic.Bool  // DEBUG SET-ACTIVE-EXPIRE
@@ -53,6 +54,7 @@ func (s *Settings) setDefaults() {
 	s.MaxClients.Store(10000)
 	s.ReplicaReadOnly.Store(true)
 	s.ServeStale.Store(true)
+	s.BusyAfter.Store(5000)
 	s.MinReplicasLag.Store(10)
 	s.ActiveExpire.Store(true)
 	s.FullCoverage.Store(true)

@@ -58,6 +58,16 @@ func (s *Stats) addCalls(calls []callStats) {
 	}
 }
 
+// countEnded counts a call that ended without its handler: a blocked command that timed out.
+func (s *Stats) countEnded(cmd *Command, failed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.settled[cmd.ID].Calls++
+	if failed {
+		s.mu.settled[cmd.ID].Failed++
+	}
+}
+
 // Calls sums up the per-command counters, by row ID.
 func (e *Engine) Calls() []CallStats {
 	e.workers.Lock()

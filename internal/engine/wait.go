@@ -54,20 +54,26 @@ func (c *Ctx) Suspend(kind WaitKind, timeout time.Duration, onTimeout func(c *Ct
 
 // Resume ends the suspension: reply runs on the session's thread and may reply. It reports whether this call was the one
 // that ended it. Any goroutine may call it.
-func (w Wait) Resume(reply func(c *Ctx)) bool {
+func (w Wait) Resume(reply func(c *Ctx)) bool { return w.resume(reply, false) }
+
+// fail is Resume with an error.
+func (w Wait) fail(text string) bool {
+	return w.resume(func(c *Ctx) { c.Err(text) }, true)
+}
+
+func (w Wait) resume(reply func(c *Ctx), failed bool) bool {
 	s := w.s
+	kind := WaitKind(s.wait.kind.Load())
 	if !s.wait.end(w.token) {
 		return false
 	}
+	if kind == WaitKeys {
+		s.e.Stats.countEnded(s.cmd.Load(), failed)
+	}
 	s.conn.Post(func(wk *Worker) {
-		onKeys := s.wait.kind.Load() == uint32(WaitKeys)
 		s.wake()
-		if reply == nil {
-			return
-		}
-		failed := wk.RunFor(s, reply)
-		if onKeys {
-			wk.count(s.cmd.Load(), 0, failed)
+		if reply != nil {
+			wk.RunFor(s, reply)
 		}
 	})
 	return true
@@ -97,8 +103,8 @@ func (s *Session) wake() {
 	}
 }
 
-// RunFor lets fn reply to a session outside a command, on the session's thread. It reports whether the reply is an error.
-func (w *Worker) RunFor(s *Session, fn func(c *Ctx)) (failed bool) {
+// RunFor lets fn reply to a session outside a command, on the session's thread.
+func (w *Worker) RunFor(s *Session, fn func(c *Ctx)) {
 	c := &w.ctx
 	c.S, c.Now = s, s.e.Clock.Now()
 	c.failed, c.pushed, c.dirty = false, false, 0
@@ -109,7 +115,6 @@ func (w *Worker) RunFor(s *Session, fn func(c *Ctx)) (failed bool) {
 	}
 	c.S = nil
 	w.kick()
-	return c.failed
 }
 
 // blockedOnKeys says whether the session is suspended by BlockOnKeys; on the session's thread.
@@ -135,11 +140,10 @@ func (s *Session) Unblock(withError bool) bool {
 	if kind != WaitAcks && kind != WaitKeys {
 		return false
 	}
-	reply := *s.wait.expire.Load()
 	if withError {
-		reply = func(c *Ctx) { c.Err("UNBLOCKED client unblocked via CLIENT UNBLOCK") }
+		return w.fail("UNBLOCKED client unblocked via CLIENT UNBLOCK")
 	}
-	return w.Resume(reply)
+	return w.Resume(*s.wait.expire.Load())
 }
 
 // waiting is the suspension that is in progress, WaitNone when the session is not suspended; any goroutine may ask.

@@ -26,6 +26,8 @@ type Worker struct {
 	own     []Push      // messages that the command under way sends to its own session
 	ready   *readyKeys
 	second  *Worker // runs the commands of blocked clients; nil until it is needed
+	script  *Script // what this worker runs scripts with; nil until it is needed
+	running atomic.Pointer[hold]
 
 	commands, hits, misses int64 // of the batch under way; settle adds them to Counters
 }

@@ -1,0 +1,426 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/covey-db/covey/internal/resp"
+	"github.com/covey-db/covey/internal/spec"
+)
+
+// Script is a run of a script: the commands it calls are executed as those of its client, under one hold of the shards, and
+// their effects are one block of the log. It belongs to a worker.
+type Script struct {
+	e    *Engine
+	c    *Ctx    // the command that runs the script
+	in   Ctx     // of the commands that the script calls
+	own  Session // database and protocol version of the script
+	opts ScriptOptions
+	hold *hold
+	set  uint64 // shards that the next run takes at once, after a restart
+	slot int    // slot of the keys so far in cluster mode, -1 for none
+
+	propagate bool // effects are logged
+	begun     bool // effects are collected
+	restart   bool // the run is to be given up and begun again
+}
+
+// ScriptOptions describe a script.
+type ScriptOptions struct {
+	Name           string // what FUNCTION STATS calls it
+	Eval           bool   // EVAL, not a function
+	ReadOnly       bool   // may not write
+	AllowOOM       bool   // may write although memory is over its limit
+	AllowCrossSlot bool   // may use keys of several slots in cluster mode
+	OOM            bool   // memory is over its limit
+	FromPrimary    bool   // came over the link to this node's primary
+	Stop           func(why error)
+}
+
+// restartText is seen by nobody: the run that gets it is given up.
+const restartText = "ERR the script begins again"
+
+// ErrScriptDeadlock is what a script hears that has written and needs a key it did not declare, of a script that waits for
+// its keys.
+const ErrScriptDeadlock = "ERR The script needs a key that it did not declare, and the script that uses the key waits for this one. Declare all keys."
+
+// RunScript executes a script: run is called, and called again when the script has to begin anew; what it appends to the
+// reply then is dropped. The shards of the command's keys are locked when it is called and given back when it returns,
+// unless a transaction owns them.
+func (c *Ctx) RunScript(o ScriptOptions, run func(s *Script)) {
+	s := c.W.scriptRun()
+	s.begin(c, o)
+	held := c.held
+	if !c.inExec {
+		c.holdShards()
+	}
+	s.hold = c.hold
+	c.e.unlockSet(held)
+	c.held = 0
+	s.hold.runs(&s.opts, c.Args)
+	c.W.running.Store(s.hold)
+	at := c.W.Out.mark()
+	for {
+		run(s)
+		if !s.restart {
+			break
+		}
+		c.W.Out.cutBack(at)
+		s.beginAgain()
+	}
+	c.W.running.Store(nil)
+	s.end()
+}
+
+func (w *Worker) scriptRun() *Script {
+	if w.script == nil {
+		w.script = &Script{e: w.e}
+		w.script.own.e = w.e
+	}
+	return w.script
+}
+
+func (s *Script) begin(c *Ctx, o ScriptOptions) {
+	s.c, s.opts = c, o
+	s.in = Ctx{e: c.e, W: c.W, S: &s.own, Now: c.Now, inExec: true, keys: s.in.keys[:0], keyRefs: s.in.keyRefs[:0]}
+	s.own.ID, s.own.Peer = c.S.ID, c.S.Peer
+	s.own.loggedIn, s.own.readonly, s.own.noTouch = true, c.S.readonly, c.S.noTouch
+	s.own.primaryLink = c.S.primaryLink
+	s.own.names.user = c.S.userName()
+	s.reset()
+	s.set, s.slot = 0, -1
+	if len(c.keys) > 0 {
+		s.slot = int(c.keys[0].Slot)
+	}
+	s.begun = c.inExec || c.held != 0
+}
+
+func (s *Script) reset() {
+	s.own.db, s.own.proto = s.c.S.db, resp.RESP2
+	s.propagate, s.restart, s.in.held = true, false, 0
+}
+
+// beginAgain gives up what the script holds and takes what it turned out to need.
+func (s *Script) beginAgain() {
+	e, h := s.e, s.hold
+	want := h.set | s.set
+	e.lockUnlessHeld(h.set, h)
+	e.mark(h.set, nil)
+	e.unlockSet(h.set)
+	h.finish()
+	e.lockSet(want)
+	s.c.held = want
+	s.c.holdShards()
+	s.hold, s.begun = s.c.hold, true
+	s.hold.runs(&s.opts, s.c.Args)
+	s.c.W.running.Store(s.hold)
+	e.unlockSet(want)
+	s.c.held = 0
+	s.reset()
+}
+
+// end logs the effects and gives the shards back.
+func (s *Script) end() {
+	c, h := s.c, s.hold
+	if s.e.busyScript.Load() == h {
+		s.e.busyScript.Store(nil)
+	}
+	s.e.lockUnlessHeld(h.set, h)
+	c.held = h.set
+	if c.inExec {
+		h.runs(nil, nil)
+		return
+	}
+	c.commitEffects()
+	c.letGo()
+	c.e.unlockSet(c.held)
+	c.held = 0
+	c.serveLate()
+}
+
+// SetProto is redis.setresp.
+func (s *Script) SetProto(v resp.Version) { s.own.proto = v }
+
+// SetPropagation is redis.set_repl: whether effects are logged.
+func (s *Script) SetPropagation(on bool) { s.propagate = on }
+
+// GivenUp says that the run has to end: it will be begun again.
+func (s *Script) GivenUp() bool { return s.restart }
+
+// Look makes others hear BUSY when the script has run for long. It is called now and then.
+func (s *Script) Look() {
+	limit := s.e.busyAfter()
+	if limit > 0 && len(s.c.keys) == 0 && s.e.busyScript.Load() == nil && time.Since(s.hold.begun) >= limit {
+		s.e.busyScript.Store(s.hold)
+	}
+}
+
+// Call executes a command of the script. Its reply lives until the next call or until the script appends to its own. When
+// the command is not executed, refusal says why.
+func (s *Script) Call(args [][]byte) (reply []byte, refusal string) {
+	in := &s.in
+	in.Args, in.keys, in.failed, in.explicit, in.dirty = args, in.keys[:0], false, false, 0
+	cmd, _ := s.e.lookup(args)
+	if refusal = s.refusal(cmd); refusal != "" {
+		return nil, s.refuse(cmd, refusal)
+	}
+	in.Cmd = cmd
+	mark := in.W.Out.mark()
+	set, ok := s.shards(cmd)
+	if !ok {
+		in.W.Out.cutBack(mark)
+		return nil, s.refuse(cmd, errNonLocal)
+	}
+	if refusal = s.reserve(set); refusal != "" {
+		return nil, s.refuse(cmd, refusal)
+	}
+	s.e.lockUnlessHeld(set, s.hold)
+	in.held, in.hold = set, s.hold
+	if s.e.ClusterOn && cmd.keyed && !s.own.primaryLink {
+		if refusal = s.routed(cmd, mark); refusal != "" {
+			s.e.unlockSet(set)
+			in.held = 0
+			return nil, s.refuse(cmd, refusal)
+		}
+	}
+	in.logging = s.c.logging && s.propagate
+	start := in.W.nanos()
+	cmd.run(in)
+	in.endCommand()
+	s.e.unlockSet(in.held)
+	in.held = 0
+	in.W.count(cmd, in.W.nanos()-start, in.failed)
+	reply = in.W.Out.since(mark)
+	in.W.Out.cutBack(mark)
+	return reply, ""
+}
+
+// since is everything behind a mark; it lives until something is appended.
+func (o *Out) since(m outMark) []byte {
+	if len(o.segs) == m.segs {
+		return o.buf[m.buf:]
+	}
+	return o.bytesSince(m)
+}
+
+// shards is the set that a command needs; false when its keys are of several slots in cluster mode.
+func (s *Script) shards(cmd *Command) (set uint64, ok bool) {
+	switch {
+	case cmd.scope == ScopeWhole:
+		return allShards, true
+	case cmd.keyed:
+		return s.in.findKeys(cmd)
+	case cmd.mayReplicate:
+		return 1, true // what it logs stands under a lock
+	}
+	return 0, true
+}
+
+func (s *Script) refuse(cmd *Command, text string) string {
+	if text == restartText {
+		return text
+	}
+	if cmd != nil {
+		s.c.W.calls[cmd.ID].rejected.Add(1)
+	}
+	coded := text
+	if text[0] != '-' {
+		coded = "-ERR " + text
+	}
+	s.e.Errors.count(coded[1:])
+	return text
+}
+
+// reserve makes shards the script's for the rest of its run. The texts are reasons not to execute the command.
+func (s *Script) reserve(set uint64) (refusal string) {
+	h := s.hold
+	missing := set &^ h.set
+	if missing == 0 {
+		return ""
+	}
+	for {
+		other := s.e.lockUnlessHeld(missing, h)
+		if other == nil {
+			s.e.mark(missing, h)
+			if !s.begun {
+				s.begun = true
+				s.c.beginEffects()
+			}
+			s.e.unlockSet(missing)
+			h.set |= missing
+			return ""
+		}
+		if !s.e.mayWait(h, other) {
+			if h.written.Load() || s.c.inExec {
+				return "-" + ErrScriptDeadlock
+			}
+			s.set, s.restart = missing, true
+			s.opts.Stop(nil)
+			return restartText
+		}
+		other.await(0)
+		s.e.waits.Lock()
+		h.waits = nil
+		s.e.waits.Unlock()
+	}
+}
+
+// mayWait notes that a script waits for another one; false when that waits, in however many steps, for the first.
+func (e *Engine) mayWait(h, other *hold) bool {
+	e.waits.Lock()
+	defer e.waits.Unlock()
+	for at := other; at != nil; at = at.waits {
+		if at == h {
+			return false
+		}
+	}
+	h.waits = other
+	return true
+}
+
+// Refusals of commands in scripts. A text that begins with - carries its code.
+const (
+	errNonLocal    = "Script attempted to access a non local key in a cluster node"
+	errScriptSlots = "Script attempted to access keys that do not hash to the same slot"
+	errScriptRead  = "Script attempted to execute a write command while the cluster is down and readonly"
+	errScriptDown  = "Script attempted to execute a command while the cluster is down"
+)
+
+// refusal applies the checks that need no key, in Redis's order.
+func (s *Script) refusal(cmd *Command) string {
+	e := s.e
+	if cmd == nil || cmd.run == nil {
+		return "Unknown Redis command called from script"
+	}
+	if n := len(s.in.Args); cmd.Arity > 0 && n != cmd.Arity || n < -cmd.Arity {
+		return "Wrong number of args calling Redis command from script"
+	}
+	if cmd.Flags&spec.NoScript != 0 {
+		return "This Redis command is not allowed from script"
+	}
+	if e.Role.IsReplica() && !e.Role.linkUp.Load() && !e.Settings.ServeStale.Load() && cmd.Flags&spec.Stale == 0 {
+		return "Can not execute the command on a stale replica"
+	}
+	if s.opts.ReadOnly && (cmd.write || cmd.mayReplicate) {
+		return "Write commands are not allowed from read-only scripts."
+	}
+	if cmd.write && !s.hold.written.Load() {
+		switch {
+		case e.Role.IsReplica() && e.Settings.ReplicaReadOnly.Load() && !s.own.primaryLink:
+			return "-" + ErrReadOnly
+		case e.Role.IsReplica():
+		case e.Settings.WritesRefused.Load():
+			return "-" + ErrDiskWrite
+		case e.lacksReplicas():
+			return "-" + ErrNoReplicas
+		}
+	}
+	if cmd.denyOOM && s.opts.OOM && !s.opts.AllowOOM && !s.hold.written.Load() && !s.own.primaryLink {
+		return "-" + ErrOOM
+	}
+	if cmd.write || cmd.mayReplicate {
+		s.hold.written.Store(true)
+	}
+	return ""
+}
+
+func (e *Engine) lacksReplicas() bool {
+	n := e.Settings.MinReplicas.Load()
+	return n > 0 && !e.Role.IsReplica() && int64(e.Role.GoodReplicas()) < n
+}
+
+// routed checks that the keys of a command are here; what the refusal wrote is dropped.
+func (s *Script) routed(cmd *Command, mark outMark) (refusal string) {
+	in := &s.in
+	if len(in.keys) == 0 {
+		return ""
+	}
+	in.asking = s.c.asking
+	if !in.routed(cmd) {
+		in.W.Out.cutBack(mark)
+		switch {
+		case s.e.Routes.Health() == HealthOK:
+			return errNonLocal
+		case s.e.Settings.ReadsWhenDown.Load():
+			return errScriptRead
+		}
+		return errScriptDown
+	}
+	slot := int(in.keys[0].Slot)
+	if s.slot < 0 {
+		s.slot = slot
+	}
+	if slot != s.slot && !s.opts.AllowCrossSlot {
+		return errScriptSlots
+	}
+	return ""
+}
+
+// Allowed says whether the script's client may execute a command; known is false when there is none.
+func (s *Script) Allowed(args [][]byte) (allowed, known bool) {
+	cmd, _ := s.e.lookup(args)
+	if cmd == nil || cmd.run == nil {
+		return false, false
+	}
+	return true, true
+}
+
+// withFlags is a command with the flags that its arguments give it.
+func (c *Ctx) withFlags(cmd *Command) *Command {
+	flags := cmd.flagsOf(c.Args, cmd.Flags)
+	if flags == cmd.Flags {
+		return cmd
+	}
+	row := *cmd.Row
+	row.Flags = flags
+	own := *cmd
+	own.Row = &row
+	own.write, own.denyOOM, own.mayReplicate = flags&spec.Write != 0, flags&spec.DenyOOM != 0, flags&spec.MayReplicate != 0
+	c.Cmd = &own
+	return &own
+}
+
+// ScriptRefusal is why a script with flags of its own does not begin, "" when it may. writes says that it may write.
+func (c *Ctx) ScriptRefusal(writes, allowOOM, allowStale, noCluster, readOnlyCommand bool) string {
+	e := c.e
+	stale := e.Role.IsReplica() && !e.Role.linkUp.Load() && !e.Settings.ServeStale.Load()
+	switch {
+	case noCluster && e.ClusterOn:
+		return "ERR Can not run script on cluster, 'no-cluster' flag is set."
+	case stale && !allowStale:
+		return "MASTERDOWN Link with MASTER is down, replica-serve-stale-data is set to 'no' and 'allow-stale' flag is not set on the script."
+	case !writes:
+	case e.Role.IsReplica() && e.Settings.ReplicaReadOnly.Load() && !c.S.primaryLink:
+		return "READONLY Can not run script with write flag on readonly replica"
+	case !e.Role.IsReplica() && e.Settings.WritesRefused.Load():
+		return "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk. Writable scripts are blocked. Use 'no-writes' flag for read only scripts."
+	case readOnlyCommand:
+		return "ERR Can not execute a script with write flag using *_ro command."
+	case e.lacksReplicas():
+		return ErrNoReplicas
+	case !allowOOM && c.OverMemory():
+		return "OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'"
+	}
+	return ""
+}
+
+// OverMemory says whether the data does not fit maxmemory and nothing may go.
+func (c *Ctx) OverMemory() bool {
+	limit := c.e.Settings.maxMemory.Load()
+	return limit > 0 && c.e.UsedMemory() > limit && !(c.e.Role.IsReplica() && c.e.Settings.IgnoreMaxMemory.Load())
+}
+
+// IsStale says whether this node follows a primary it has lost, and must not serve old data.
+func (e *Engine) IsStale() bool {
+	return e.Role.IsReplica() && !e.Role.linkUp.Load() && !e.Settings.ServeStale.Load()
+}
+
+// RunningScript is a script that runs.
+type RunningScript struct {
+	Name string
+	Args [][]byte
+	Eval bool
+	For  time.Duration
+}
+
+// readable says whether a replica may execute the command for a client that said READONLY. A script without flags may try.
+func (cmd *Command) readable() bool { return cmd.readonly || cmd.flagsOf != nil && !cmd.write }

@@ -40,7 +40,35 @@ func (s Stream) Range(from, to ID) Iter {
 		it.at = it.t.first()
 	}
 	it.open()
+	if it.lp != nil && it.first.Less(from) {
+		it.approach()
+	}
 	return it
+}
+
+// nearEnd is how many entries of a node are looked at from its end before the walk begins at its start. Who reads what is
+// new finds it there.
+const nearEnd = 12
+
+// approach skips entries before the range if the range begins near the end of the node.
+func (it *Iter) approach() {
+	pos := listpack.Last(it.lp)
+	for range nearEnd {
+		end := pos
+		n := number(it.lp, pos)
+		if n == 0 {
+			return // the end of the master entry
+		}
+		for ; n > 1; n-- {
+			pos = listpack.Prev(it.lp, pos)
+		}
+		ms := number(it.lp, pos)
+		if it.first.plus(ms, number(it.lp, listpack.Next(it.lp, pos))).Less(it.from) {
+			it.start = listpack.Next(it.lp, end)
+			return
+		}
+		pos = listpack.Prev(it.lp, listpack.Prev(it.lp, pos))
+	}
 }
 
 // RangeBack is Range from the end to the start.

@@ -4,9 +4,10 @@ export CGO_ENABLED ?= 0
 export GOFLAGS ?=
 T ?= 20s
 SEEDS ?= 200
+STEPS ?= 100000
 BIN := bin/covey
 
-.PHONY: build up setup check test race fuzz bench sim soak clean
+.PHONY: build up setup check test race fuzz bench compat sim soak clean
 
 build:
 	go build -trimpath -ldflags="-s -w" -o $(BIN) ./cmd/covey
@@ -44,6 +45,10 @@ sim: build
 
 bench: setup build
 	go run ./tests/bench
+
+# The differential test in its long form: STEPS random commands of every family beside redis-server.
+compat: setup build
+	COVEY_BIN=$(CURDIR)/$(BIN) COVEY_COMPAT_STEPS=$(STEPS) go test -timeout 60m -v ./tests/compat
 
 # The long form of the integration tests: a million keys, ten kills in a row.
 soak: setup build

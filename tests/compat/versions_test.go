@@ -1,0 +1,100 @@
+package compat
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"pgregory.net/rapid"
+
+	"github.com/covey-db/covey/internal/num"
+	"github.com/covey-db/covey/internal/testkit/reply"
+)
+
+// This file holds what is different in a redis-server older than 7.2, the version whose behaviour is promised, and what we
+// do otherwise on purpose.
+
+// change is one difference: commands of that name may be answered otherwise.
+type change struct {
+	command string
+	reason  string
+	allowed func(args []string, ours, theirs reply.Value) bool
+}
+
+// changes are the differences in replies.
+var changes = []change{
+	{"OBJECT", "small lists are listpacks since 7.2, small sets that are not all numbers, too", func(args []string, ours, theirs reply.Value) bool {
+		return encodingSince70(ours.Text, theirs.Text)
+	}},
+	{"ZRANK", "WITHSCORE is new in 7.2", moreThan(3)},
+	{"ZREVRANK", "WITHSCORE is new in 7.2", moreThan(3)},
+	{"XREAD", "the error names the command since 7.2", bothErrors("ERR Unbalanced ")},
+	{"XREADGROUP", "the error names the command since 7.2", bothErrors("ERR Unbalanced ")},
+}
+
+// moreThan allows any reply to a command with more than n words.
+func moreThan(n int) func(args []string, ours, theirs reply.Value) bool {
+	return func(args []string, _, _ reply.Value) bool { return len(args) > n }
+}
+
+// bothErrors allows two errors that begin alike.
+func bothErrors(prefix string) func(args []string, ours, theirs reply.Value) bool {
+	return func(_ []string, ours, theirs reply.Value) bool { return ours.IsError(prefix) && theirs.IsError(prefix) }
+}
+
+// changedSince70 tells whether a difference is a known one.
+func changedSince70(args []string, ours, theirs reply.Value) bool {
+	for _, c := range changes {
+		if strings.EqualFold(c.command, args[0]) && c.allowed(args, ours, theirs) {
+			return true
+		}
+	}
+	return false
+}
+
+// encodingSince70 tells whether an encoding of 7.2 stands for one of 7.0.
+func encodingSince70(ours, theirs string) bool {
+	return ours == "listpack" && (theirs == "quicklist" || theirs == "hashtable")
+}
+
+// shortFloats turns the scores in a reply of 7.0, which have 17 digits, into the shortest form that 7.2 has.
+func shortFloats(command string, v reply.Value) reply.Value {
+	if command = strings.ToUpper(command); !strings.HasPrefix(command, "Z") && !strings.HasPrefix(command, "BZ") && !strings.HasPrefix(command, "GEO") {
+		return v
+	}
+	if v.Kind == reply.Bulk || v.Kind == reply.Double {
+		f, err := strconv.ParseFloat(v.Text, 64)
+		if err == nil && !math.IsNaN(f) && !math.IsInf(f, 0) && string(num.AppendFixed17(nil, f)) == v.Text {
+			v.Text = string(num.AppendFloat(nil, f))
+		}
+	}
+	if len(v.Items) == 0 {
+		return v
+	}
+	items := make([]reply.Value, len(v.Items))
+	for i, item := range v.Items {
+		items[i] = shortFloats(command, item)
+	}
+	v.Items = items
+	return v
+}
+
+// runConsumer is for commands that make a consumer: since 7.2 even if there is nothing for it, so that an older one is given
+// it afterwards.
+func runConsumer(p *pair, t rapid.TB, conn int, args []string) {
+	p.compare(t, conn, args)
+	if !p.older || len(args) < 5 {
+		return
+	}
+	keys, group, consumer := args[1:2], args[2], args[3]
+	if strings.EqualFold(args[0], "XREADGROUP") {
+		keys = args[4:]
+	}
+	for _, key := range keys {
+		for _, known := range p.must(t, &p.sut, conn, "XINFO", "CONSUMERS", key, group).Items {
+			if name, _ := known.Field("name"); name.Text == consumer {
+				p.must(t, &p.redis, conn, "XGROUP", "CREATECONSUMER", key, group, consumer)
+			}
+		}
+	}
+}

@@ -110,13 +110,13 @@ func pushList(c *engine.Ctx, side object.Side, onlyExisting bool) {
 		c.ReplyInt(0)
 		return
 	}
-	var e object.ListEdit
+	var n int64
 	if exists {
-		e = object.EditList(c.Place(0), rec, listLimits(c))
+		n = object.PushList(c.Place(0), rec, listLimits(c), side, c.Args[2:])
 	} else {
-		e = object.NewList(c.Place(0), listLimits(c))
+		e := object.NewList(c.Place(0), listLimits(c))
+		n = e.Push(side, c.Args[2:]...)
 	}
-	n := e.Push(side, c.Args[2:]...)
 	c.Changed(0)
 	c.CountChanges(len(c.Args) - 3)
 	c.Notify(config.EventList, listPushEvent(side), 0)

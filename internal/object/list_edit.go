@@ -69,6 +69,32 @@ func (e *ListEdit) resize(size int) {
 	e.lp = e.at.Part.Writable(e.at.DB, e.at.Key, size, size > len(e.lp))
 }
 
+// PushList adds elements at an end of the list that a record has, as Push does.
+func PushList(at Place, r keyspace.Rec, limits *Limits, side Side, values [][]byte) int64 {
+	if r.Encoding() != keyspace.EncQuicklist {
+		e := EditList(at, r, limits)
+		return e.Push(side, values...)
+	}
+	at.Part.BeforeWrite(at.DB, at.Key, r)
+	root, _ := r.Root()
+	l := list.Open(r.Arena(), root)
+	l.SetPlainMin(int(limits.ListPlain.Load()))
+	pushBig(&l, side, values)
+	n := l.Len()
+	r.SetRoot(root, uint64(n))
+	return n
+}
+
+func pushBig(l *list.List, side Side, values [][]byte) {
+	for _, v := range values {
+		if side == Left {
+			l.PushHead(v)
+		} else {
+			l.PushTail(v)
+		}
+	}
+}
+
 // Push adds elements at an end, one after the other. They must not lie in the shard. It returns how many elements there are.
 func (e *ListEdit) Push(side Side, values ...[]byte) int64 {
 	e.Grow(values...)
@@ -76,13 +102,7 @@ func (e *ListEdit) Push(side Side, values ...[]byte) int64 {
 		e.pushPacked(side, values)
 		return int64(listpack.Len(e.lp))
 	}
-	for _, v := range values {
-		if side == Left {
-			e.big.PushHead(v)
-		} else {
-			e.big.PushTail(v)
-		}
-	}
+	pushBig(&e.big, side, values)
 	e.setLen()
 	return e.big.Len()
 }

@@ -63,6 +63,21 @@ func (l *List) entry(s spot) []uint64 {
 	return l.entries(l.page(s.page))[at : at+entryWords : at+entryWords]
 }
 
+// both is the two words of a node and those of its page.
+func (l *List) both(s spot) (entry, page []uint64) {
+	page = l.topEntry(s.page)
+	at := s.slot * entryWords
+	return l.entries(pageWord(page[0]))[at : at+entryWords : at+entryWords], page
+}
+
+// lastBoth is both for the last node of a list that is not empty.
+func (l *List) lastBoth() (entry, page []uint64) {
+	page = l.topEntry(l.pages() - 1)
+	p := pageWord(page[0])
+	at := (p.count() - 1) * entryWords
+	return l.entries(p)[at : at+entryWords : at+entryWords], page
+}
+
 func (l *List) first() (s spot, ok bool) { return spot{}, l.Nodes() > 0 }
 
 func (l *List) last() (s spot, ok bool) {
@@ -116,10 +131,15 @@ func (l *List) load(s spot) node { return decodeNode(l.entry(s)) }
 
 // store writes a node's entry; the sums of the elements follow.
 func (l *List) store(s spot, n *node) {
-	e, t := l.entry(s), l.topEntry(s.page)
-	change := uint64(n.count) - uint64(entryCount(e[0]))
-	n.encode(e)
-	t[1] += change
+	e, t := l.both(s)
+	l.storeAt(e, t, n)
+}
+
+// storeAt is store where the words of the node and its page are known.
+func (l *List) storeAt(entry, page []uint64, n *node) {
+	change := uint64(n.count) - uint64(entryCount(entry[0]))
+	n.encode(entry)
+	page[1] += change
 	l.h[wLen] += change
 }
 

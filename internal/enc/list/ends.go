@@ -25,16 +25,18 @@ func (l *List) endSlack(end slack) slack {
 
 // PushTail adds an element at the end. It must not lie in the list.
 func (l *List) PushTail(v []byte) {
-	s, some := l.last()
-	if some {
-		n := l.load(s)
+	s := spot{}
+	if l.Nodes() > 0 {
+		entry, page := l.lastBoth()
+		n := decodeNode(entry)
 		if l.allows(&n, len(v)) {
 			size := listpack.EncodedSize(v)
 			at := n.size - 1
 			l.fill(&n, l.splice(&n, at, 0, size, l.endSlack(slackBehind)), at, size, v)
-			l.store(s, &n)
+			l.storeAt(entry, page, &n)
 			return
 		}
+		s, _ = l.last()
 		l.trim(s)
 		s.slot++
 	}
@@ -44,19 +46,19 @@ func (l *List) PushTail(v []byte) {
 
 // PushHead adds an element at the start. It must not lie in the list.
 func (l *List) PushHead(v []byte) {
-	s, some := l.first()
-	if some {
-		n := l.load(s)
+	if l.Nodes() > 0 {
+		entry, page := l.both(spot{})
+		n := decodeNode(entry)
 		if l.allows(&n, len(v)) {
 			size := listpack.EncodedSize(v)
 			l.fill(&n, l.splice(&n, listpack.HeadSize, 0, size, l.endSlack(slackBefore)), listpack.HeadSize, size, v)
-			l.store(s, &n)
+			l.storeAt(entry, page, &n)
 			return
 		}
-		l.trim(s)
+		l.trim(spot{})
 	}
 	n := l.newNode(v, slackBefore)
-	l.add(s, &n)
+	l.add(spot{}, &n)
 }
 
 // fill writes one more element into the gap that splice has made.
@@ -105,7 +107,8 @@ func (l *List) DropTail() {
 // cut removes some elements of a node from a position on, or the node when nothing would be left. It returns the place of
 // the node behind it, and whether the node is gone; if not, it is still at its place.
 func (l *List) cut(s spot, pos, count int, end slack) (next spot, gone bool) {
-	n := l.load(s)
+	entry, page := l.both(s)
+	n := decodeNode(entry)
 	if count >= n.count {
 		return l.dropNode(s), true
 	}
@@ -117,6 +120,6 @@ func (l *List) cut(s spot, pos, count int, end slack) (next spot, gone bool) {
 	lp = l.splice(&n, pos, to-pos, 0, l.endSlack(end))
 	n.count -= count
 	listpack.SetHead(lp, n.count)
-	l.store(s, &n)
+	l.storeAt(entry, page, &n)
 	return s, false
 }

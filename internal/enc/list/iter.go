@@ -6,7 +6,7 @@ import "github.com/covey-db/covey/internal/enc/listpack"
 
 // Iter walks over the elements of a list, from one index towards either end.
 type Iter struct {
-	l    *List
+	l    List
 	back bool
 	done bool
 	open bool // lp is the node at the place
@@ -20,7 +20,7 @@ type Iter struct {
 
 // Iter starts a walk at an index, which may be that of no element. back goes towards the start of the list.
 func (l *List) Iter(index int64, back bool) Iter {
-	i := Iter{l: l, back: back}
+	i := Iter{l: *l, back: back}
 	if index < 0 || index >= l.Len() {
 		i.done = true
 		return i

@@ -60,6 +60,10 @@ func cmdShutdown(c *engine.Ctx, d Deps) {
 		c.OK()
 		return
 	}
+	if running := c.Engine().RunningScripts(); len(running) > 0 && !o.NoSave {
+		c.Err(map[bool]string{true: engine.ErrBusyScript, false: engine.ErrBusyFunction}[running[0].Eval])
+		return
+	}
 	// There is no reply when all goes well: the connection ends with the server.
 	w := c.Suspend(engine.WaitEnd, 0, nil, nil)
 	d.Shutdown(o, func() {

@@ -49,10 +49,15 @@ type Deps struct {
 	Broadcast func(channel, message []byte, sharded bool)
 	// Memory measures the process and what lies outside the arenas: MEMORY STATS and MEMORY DOCTOR.
 	Memory func() ProcessMemory
+	// Scripts keeps scripts and functions; nil: a store of their own.
+	Scripts *Scripts
 }
 
 // Table is all handlers by the full names of their rows ("get", "config|get").
 func Table(d Deps) map[string]engine.Handler {
+	if d.Scripts == nil {
+		d.Scripts = new(Scripts)
+	}
 	return merge(
 		keyHandlers(),
 		expireHandlers(),
@@ -80,6 +85,8 @@ func Table(d Deps) map[string]engine.Handler {
 		commandHandlers(),
 		infoHandlers(d),
 		serverHandlers(d),
+		scriptHandlers(d.Scripts),
+		functionHandlers(d.Scripts),
 	)
 }
 

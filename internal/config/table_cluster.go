@@ -28,7 +28,7 @@ func clusterDirectives() []Directive {
 
 func watchingDirectives() []Directive {
 	return []Directive{
-		{Name: "busy-reply-threshold", Alias: "lua-time-limit", Kind: Number, Max: int64Max, Default: "5000", NoEffect: "there are no scripts yet"},
+		{Name: "busy-reply-threshold", Alias: "lua-time-limit", Kind: Number, Max: int64Max, Default: "5000"},
 		{Name: "slowlog-log-slower-than", Kind: Number, Min: -1, Max: int64Max, Default: "10000", NoEffect: noSlowLog},
 		{Name: "slowlog-max-len", Kind: Number, Max: int64Max, Default: "128", NoEffect: noSlowLog},
 		{Name: "latency-monitor-threshold", Kind: Number, Max: int64Max, Default: "0", NoEffect: "there is no latency monitor yet"},

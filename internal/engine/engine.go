@@ -47,6 +47,7 @@ type Engine struct {
 	Routes    Routes
 	Role      RoleState
 	Evictor   Evictor
+	Libraries LibraryStore // functions; nil when there can be none. Set before the first client comes
 	PubSub    PubSub
 	own       ownKeys
 	ClusterOn bool

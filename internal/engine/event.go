@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/covey-db/covey/internal/config"
+	"github.com/covey-db/covey/internal/keyspace"
 )
 
 // This file holds what a command says of its keys beside changing them: that others may wait for them, and that somebody
@@ -29,6 +30,30 @@ func (c *Ctx) Notify(class int64, event string, i int) {
 func (c *Ctx) NotifyKey(class int64, event string, db int, key []byte) {
 	if c.e.Settings.Events.Load()&class != 0 {
 		c.e.notify(c, event, db, key)
+	}
+}
+
+// WantsEvents says whether anybody may want to hear of events. A command that overwrites a key unseen looks at it first then,
+// because a key that has expired meanwhile is one event and a new key another.
+func (c *Ctx) WantsEvents() bool { return c.e.Settings.Events.Load() != 0 }
+
+// SetEvents sets the classes that are published (notify-keyspace-events).
+func (e *Engine) SetEvents(classes int64) {
+	e.Settings.Events.Store(classes)
+	var born func(db int, k *keyspace.Key)
+	if classes&config.EventNew != 0 {
+		born = e.notifyNew
+	}
+	for i := range e.shards {
+		s := e.Lock(i)
+		s.Part.OnNew(born)
+		s.Unlock()
+	}
+}
+
+func (e *Engine) notifyNew(db int, k *keyspace.Key) {
+	if !e.loading.Load() && e.Settings.Events.Load()&config.EventNew != 0 {
+		e.notify(nil, "new", db, k.Bytes)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/covey-db/covey/internal/clock"
+	"github.com/covey-db/covey/internal/config"
 	"github.com/covey-db/covey/internal/keyspace"
 )
 
@@ -122,6 +123,7 @@ func (ev *Evictor) evictOne(c *Ctx) bool {
 			s.Part.Arena().Publish()
 			ev.e.Stats.EvictedKeys.Add(1)
 			c.modified(best.db, &key)
+			c.NotifyKey(config.EventEvicted, "evicted", best.db, best.key)
 			c.logRemoval(best.key, ev.e.Settings.LazyEvict.Load())
 		}
 		return true

@@ -1,6 +1,9 @@
 package engine
 
-import "github.com/covey-db/covey/internal/keyspace"
+import (
+	"github.com/covey-db/covey/internal/config"
+	"github.com/covey-db/covey/internal/keyspace"
+)
 
 // expireVisitsPerShard bounds the work under one shard lock: about 100 µs at 500 ns a key.
 const expireVisitsPerShard = 200
@@ -39,6 +42,7 @@ func (e *Engine) expireShard(w *Worker, i int) (dropped int, more bool) {
 			if len(s.blocked.byKey) != 0 {
 				c.markReady(s, db, rec.Key())
 			}
+			c.NotifyKey(config.EventExpired, "expired", db, rec.Key())
 		})
 		more = c.expireFieldsOf(s) || more
 		return true

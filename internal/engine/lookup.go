@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/covey-db/covey/internal/clock"
+	"github.com/covey-db/covey/internal/config"
 	"github.com/covey-db/covey/internal/keyspace"
 )
 
@@ -10,7 +11,7 @@ import (
 func (c *Ctx) Find(i int) (keyspace.Rec, bool) {
 	rec, ok := c.find(i)
 	if !ok {
-		c.W.misses++
+		c.missed(i)
 		return rec, false
 	}
 	c.W.hits++
@@ -31,11 +32,27 @@ func (c *Ctx) FindOther(key *keyspace.Key) (keyspace.Rec, bool) {
 func (c *Ctx) FindQuiet(i int) (keyspace.Rec, bool) {
 	rec, ok := c.find(i)
 	if !ok {
-		c.W.misses++
+		c.missed(i)
 		return rec, false
 	}
 	c.W.hits++
 	return rec, true
+}
+
+// FindSilent is FindQuiet without an event for a key that is missing: OBJECT.
+func (c *Ctx) FindSilent(i int) (keyspace.Rec, bool) {
+	rec, ok := c.find(i)
+	if ok {
+		c.W.hits++
+	} else {
+		c.W.misses++
+	}
+	return rec, ok
+}
+
+func (c *Ctx) missed(i int) {
+	c.W.misses++
+	c.Notify(config.EventMiss, "keymiss", i)
 }
 
 // FindWrite is Find for a command that is about to change the key: nothing is counted.
@@ -78,6 +95,7 @@ func (c *Ctx) dropExpired(part *keyspace.Part, key *keyspace.Key) {
 	c.modified(c.S.db, key)
 	c.logDelete(key.Bytes)
 	part.Delete(c.S.db, key)
+	c.NotifyKey(config.EventExpired, "expired", c.S.db, key.Bytes)
 }
 
 // DropExpired removes a key of a locked shard whose time is over, as a reader that met it does. name must not lie in the

@@ -3,6 +3,7 @@ package engine
 import (
 	"sync"
 
+	"github.com/covey-db/covey/internal/config"
 	"github.com/covey-db/covey/internal/keyspace"
 )
 
@@ -79,6 +80,7 @@ func (e *Engine) expireOwn(w *Worker) (dropped int) {
 			case rec.ExpireAt() <= int64(c.Now):
 				s.Part.Delete(k.db, &key)
 				s.watch.touch(k.db, key.Bytes)
+				c.NotifyKey(config.EventExpired, "expired", k.db, key.Bytes)
 				e.own.forget(k)
 				dropped++
 			}

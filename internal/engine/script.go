@@ -254,7 +254,6 @@ func (s *Script) reserve(set uint64) (refusal string) {
 				return "-" + ErrScriptDeadlock
 			}
 			s.set, s.restart = missing, true
-			s.opts.Stop(nil)
 			return restartText
 		}
 		other.await(0)
@@ -424,3 +423,19 @@ type RunningScript struct {
 
 // readable says whether a replica may execute the command for a client that said READONLY. A script without flags may try.
 func (cmd *Command) readable() bool { return cmd.readonly || cmd.flagsOf != nil && !cmd.write }
+
+// LibraryStore keeps the libraries of functions, which are saved and copied with the data.
+type LibraryStore interface {
+	// Codes are the sources of the libraries.
+	Codes() [][]byte
+	// Restore puts libraries in force: in place of all others, or, to merge, of those of the same names.
+	Restore(e *Engine, codes [][]byte, merge bool) error
+}
+
+// NoteError counts an error that the script has made part of its reply; counted says that the statistics know it.
+func (c *Ctx) NoteError(text string, counted bool) {
+	c.failed = true
+	if !counted {
+		c.e.Errors.count(text)
+	}
+}

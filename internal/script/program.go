@@ -89,3 +89,16 @@ func (vm *VM) reply(v lua.LValue, fail *Failure, name string, r *Reply) {
 	e.value(v, 0)
 	r.Out = e.out
 }
+
+// bufferKept is how large a buffer for replies may be that a machine keeps.
+const bufferKept = 64 << 10
+
+// Buffer is an empty buffer for a reply.
+func (vm *VM) Buffer() []byte { return vm.buffer[:0] }
+
+// KeepBuffer gives the buffer back for the next reply.
+func (vm *VM) KeepBuffer(b []byte) {
+	if cap(b) <= bufferKept {
+		vm.buffer = b
+	}
+}

@@ -69,6 +69,7 @@ type VM struct {
 	loadingInto *loadedLibrary
 	libs        map[string]*loadedLibrary
 	argv        [][]byte
+	buffer      []byte // for replies
 	arena       []byte
 	where       place0
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/covey-db/covey/internal/command"
 	"github.com/covey-db/covey/internal/replication"
+	"github.com/covey-db/covey/internal/script"
 	"github.com/covey-db/covey/internal/vfs"
 )
 
@@ -34,6 +36,7 @@ func (s *Server) deps() command.Deps {
 		ReleaseMemory:    debug.FreeOSMemory,
 		Memory:           s.processMemory,
 		Broadcast:        s.broadcast,
+		Scripts:          &s.scripts,
 	}
 	if s.confFile != "" {
 		d.RewriteConfig = s.rewriteConfig
@@ -46,6 +49,12 @@ func (s *Server) broadcast(channel, message []byte, sharded bool) {
 	if s.bus != nil && !s.bus.Publish(channel, message, sharded) {
 		s.log.Warn("A message for the other nodes was dropped: too many wait for the cluster bus.")
 	}
+}
+
+// logOfScript writes a line that a script logs.
+func (s *Server) logOfScript(level int, text string) {
+	at := [...]string{script.LogDebug: "debug", script.LogVerbose: "verbose", script.LogNotice: "notice", script.LogWarning: "warning"}
+	s.log.Log(context.Background(), logLevels[at[level]], text)
 }
 
 // processMemory reads what the system and the Go runtime say of this process.

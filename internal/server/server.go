@@ -59,6 +59,7 @@ type Server struct {
 
 	listeners listeners
 	sampler   command.Sampler
+	scripts   command.Scripts
 	quit      chan shutdown
 	ending    ending
 	actors    sync.WaitGroup
@@ -126,6 +127,8 @@ func (s *Server) build(loaded *config.Loaded) error {
 			all[name] = h
 		}
 	}
+	s.engine.Libraries = &s.scripts
+	s.scripts.Log = s.logOfScript
 	s.engine.Register(all)
 	return nil
 }

@@ -124,6 +124,7 @@ func (s *Server) isUrgent() bool {
 
 // finish lets replicas catch up and saves. An error means that the node goes on, unless it is forced to end.
 func (s *Server) finish(how shutdown) error {
+	s.engine.AbortScripts() // they might hold data for ever
 	if s.engine.Loading() { // what is in memory is not the data
 		return nil
 	}

@@ -39,6 +39,8 @@ func Load(e *engine.Engine, r io.Reader, opts LoadOptions) (Loaded, error) {
 	sum, err := rdb.NewDecoder(r, rdb.Options{Unsummed: opts.Unsummed}).Decode(l)
 	if err != nil {
 		l.abort()
+	} else if e.Libraries != nil {
+		err = e.Libraries.Restore(e, l.libs, opts.Merge)
 	}
 	l.out.Summary = sum
 	return l.out, err
@@ -70,6 +72,7 @@ type loader struct {
 	out  Loaded
 	db   int
 	meta *rdb.Meta
+	libs [][]byte // sources of libraries of functions
 
 	key   keyspace.Key     // of the value that is being built
 	shard int              // and its shard, which is locked for every call of value
@@ -88,6 +91,12 @@ func (l *loader) Aux(name, value []byte) error {
 	case "redis-ver":
 		l.out.Version = string(value)
 	}
+	return nil
+}
+
+// Function implements rdb.Builder.
+func (l *loader) Function(code []byte) error {
+	l.libs = append(l.libs, append([]byte(nil), code...))
 	return nil
 }
 

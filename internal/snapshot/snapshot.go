@@ -59,6 +59,7 @@ type Snapshot struct {
 	opts   Options
 	lane   keyspace.Lane
 	header rdb.Header
+	libs   [][]byte // sources of the libraries of functions at the cut
 	sizes  []dbSize
 	sides  [keyspace.Shards]side
 
@@ -126,6 +127,9 @@ func (t *Taker) Cut(ctx context.Context, opts Options) (*Snapshot, error) {
 	if opts.AtCut != nil {
 		opts.AtCut()
 	}
+	if t.e.Libraries != nil {
+		s.libs = t.e.Libraries.Codes()
+	}
 	history := t.e.Log.History()
 	s.Offset = history.End
 	s.header = rdb.Header{CreatedAt: int64(t.e.Clock.Now()) / 1000, UsedMem: t.e.UsedMemory()}
@@ -148,6 +152,9 @@ func (s *Snapshot) WriteTo(ctx context.Context, w io.Writer) (int64, error) {
 	defer s.Drop()
 	out := rdb.NewWriter(w, s.opts.Unsummed)
 	s.buf = rdb.AppendHeader(s.buf[:0], s.header)
+	for _, code := range s.libs {
+		s.buf = rdb.AppendFunction(s.buf, code, s.lzf)
+	}
 	for shard := range s.sides {
 		if err := s.writeShard(ctx, out, shard); err != nil {
 			return out.Size(), err

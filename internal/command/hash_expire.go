@@ -19,7 +19,7 @@ const (
 	errFieldsWord   = "ERR Mandatory argument FIELDS is missing or not at the right position"
 	errFieldsMatch  = "ERR The `numfields` parameter must match the number of arguments"
 	errFieldsNumber = "ERR Number of fields must be a positive integer"
-	errFieldsZero   = "ERR Parameter `numfields` should be greater than 0"
+	errFieldsZero   = "ERR Parameter `numFields` should be greater than 0"
 	errFieldTime    = "ERR invalid expire time, must be >= 0"
 )
 

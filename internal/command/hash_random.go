@@ -15,7 +15,7 @@ func cmdHRandField(c *engine.Ctx) {
 		randomFields(c)
 		return
 	}
-	h, ok := readHash(c)
+	h, ok := readLiveHash(c)
 	if !ok {
 		return
 	}
@@ -24,6 +24,19 @@ func cmdHRandField(c *engine.Ctx) {
 	} else {
 		c.Null()
 	}
+}
+
+// readLiveHash is readHash after the fields whose time is over were removed, if this node may do that.
+func readLiveHash(c *engine.Ctx) (h object.Hash, ok bool) {
+	if h, ok = readHash(c); !ok || h.NextExpiry() > c.FieldClock() {
+		return h, ok
+	}
+	c.DropDueFields(0)
+	rec, exists := c.Peek(0)
+	if !exists {
+		return object.Hash{}, true
+	}
+	return object.OpenHash(c.Part(0), rec), true
 }
 
 // randomTries is how often a field whose time is over may be met before all are looked at.
@@ -71,7 +84,7 @@ func randomFields(c *engine.Ctx) {
 		c.Err("ERR value is out of range")
 		return
 	}
-	h, ok := readHash(c)
+	h, ok := readLiveHash(c)
 	if !ok {
 		return
 	}
@@ -80,11 +93,7 @@ func randomFields(c *engine.Ctx) {
 	case n == 0 || size == 0:
 		c.Array(0)
 	case n < 0:
-		openPairs(c, int(-n), values)
-		for range -n {
-			f, _ := randomField(c, &h)
-			replyPair(c, f, values)
-		}
+		repeatFields(c, &h, -n, values)
 	default:
 		n := int(min(n, int64(size)))
 		openPairs(c, n, values)
@@ -109,6 +118,30 @@ func sampleFields(c *engine.Ctx, h *object.Hash, size, n int, values bool) {
 		}
 		size--
 		return n > 0
+	})
+}
+
+// repeatFields is HRANDFIELD with a negative count: it replies n fields, of which some may be the same. Very many are drawn
+// from a sample.
+func repeatFields(c *engine.Ctx, h *object.Hash, n int64, values bool) {
+	openPairs(c, int(n), values)
+	if n <= poolMax {
+		for range n {
+			f, _ := randomField(c, h)
+			replyPair(c, f, values)
+		}
+		return
+	}
+	var fields, texts names
+	for range poolMax {
+		f, _ := randomField(c, h)
+		var digits [20]byte
+		fields.add(f.Name.Text(digits[:0]))
+		texts.add(f.Value.Text(digits[:0]))
+	}
+	replyInSlices(c, n, func(c *engine.Ctx) {
+		i := int(c.W.Dice().Below(poolMax))
+		replyPair(c, object.Field{Name: object.Elem{Str: fields.at(i)}, Value: object.Elem{Str: texts.at(i)}}, values)
 	})
 }
 

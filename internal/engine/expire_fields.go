@@ -50,6 +50,23 @@ func (c *Ctx) DropFields(i int, names [][]byte) {
 	c.e.fieldsExpired(c, &c.keys[i], dropped, left)
 }
 
+// DropDueFields removes all fields of the hash at the i-th key whose time is over, unless only the primary may do that or
+// writes are paused. What was read of the hash before is not valid any more.
+func (c *Ctx) DropDueFields(i int) {
+	if c.e.Role.IsReplica() || c.e.Pause.any() {
+		return
+	}
+	key := &c.keys[i]
+	const all = 1 << 62
+	removed, left := object.ExpireFields(c.Place(i), &c.e.Settings.Encoding, c.FieldClock(), all, func(field []byte) {
+		c.logField(key.Bytes, field)
+	})
+	if removed > 0 {
+		c.modified(c.S.db, key)
+		c.e.fieldsExpired(c, key, removed, left)
+	}
+}
+
 // logField adds the removal of a field that was due.
 func (c *Ctx) logField(key, field []byte) {
 	effect := [3][]byte{wordHDel, key, field}

@@ -170,7 +170,7 @@ func TestEntries(t *testing.T) {
 				m.append(m.drawPairs()...)
 			case 2:
 				pairs := m.drawPairs()
-				for range rapid.IntRange(1, 300).Draw(t, "n") {
+				for range rapid.IntRange(1, 100).Draw(t, "n") {
 					id, _ := m.s.LastID().Next()
 					m.s.SetLastID(id)
 					m.append(pairs...)
@@ -206,7 +206,7 @@ func TestCountsGrow(t *testing.T) {
 	a := mem.NewArena(mem.Options{})
 	defer a.Close()
 	s := New(a)
-	const n = 40000
+	const n = 5000 // a number takes more bytes from 128 and from 4096 on
 	for i := range n {
 		s.Append(ID{Ms: uint64(i + 1)}, [][]byte{[]byte("f"), []byte("v")}, Limits{})
 	}
@@ -285,7 +285,7 @@ func TestGroups(t *testing.T) {
 				models[name] = &groupModel{map[ID]string{}, map[string]bool{}}
 				continue
 			}
-			consumer := fmt.Sprint("c", rapid.IntRange(0, 40).Draw(t, "consumer"))
+			consumer := fmt.Sprint("c", rapid.IntRange(0, 12).Draw(t, "consumer"))
 			switch rapid.IntRange(0, 5).Draw(t, "what") {
 			case 0:
 				if rapid.IntRange(0, 5).Draw(t, "sure") == 0 {
@@ -314,8 +314,8 @@ func TestGroups(t *testing.T) {
 					c, _ = g.AddConsumer([]byte(consumer), 5)
 					m.consumers[consumer] = true
 				}
-				start := rapid.IntRange(1, 300).Draw(t, "start")
-				for i := range rapid.IntRange(1, 300).Draw(t, "n") {
+				start := rapid.IntRange(1, 200).Draw(t, "start")
+				for i := range rapid.IntRange(1, 100).Draw(t, "n") {
 					id := ID{Ms: uint64(start + i)}
 					p, _ := g.AddPending(id)
 					p.SetDeliveries(int64(id.Ms))
@@ -323,7 +323,7 @@ func TestGroups(t *testing.T) {
 					m.pending[id] = consumer
 				}
 			case 4, 5:
-				for i := range rapid.IntRange(1, 300).Draw(t, "n") {
+				for i := range rapid.IntRange(1, 100).Draw(t, "n") {
 					id := ID{Ms: uint64(3*i + 1)}
 					_, ok := m.pending[id]
 					if g.Ack(id) != ok {

@@ -96,14 +96,14 @@ func TestTree(t *testing.T) {
 		m := &treeModel{t: tree{a, make([]uint64, treeWords), rapid.IntRange(0, 3).Draw(t, "width")}}
 		ids := rapid.Uint64Range(0, uint64(rapid.SampledFrom([]int{10, 1000, 100000}).Draw(t, "range")))
 		next := ID{Ms: 50000}
-		for range rapid.IntRange(1, 12).Draw(t, "phases") {
+		for range rapid.IntRange(1, 8).Draw(t, "phases") {
 			id := ID{ids.Draw(t, "ms"), ids.Draw(t, "seq") % 2}
 			switch rapid.IntRange(0, 4).Draw(t, "what") {
 			case 0: // append
 				if n := len(m.list); n > 0 && next.Less(m.list[n-1]) {
 					next = m.list[n-1]
 				}
-				for range rapid.IntRange(1, 6000).Draw(t, "n") {
+				for range rapid.IntRange(1, 5000).Draw(t, "n") {
 					next, _ = next.Next()
 					m.add(t, next)
 				}

@@ -42,8 +42,13 @@ func readSet(c *engine.Ctx, i int) (s object.Set, ok bool) {
 }
 
 // editSet begins to change the i-th key, whose record was just found.
-func editSet(c *engine.Ctx, i int, rec keyspace.Rec) object.SetEdit {
-	return object.EditSet(c.Place(i), rec, &c.Engine().Settings.Encoding, c.W.Scratch())
+func editSet(c *engine.Ctx, i int, rec keyspace.Rec, e *object.SetEdit) {
+	e.Open(c.Place(i), rec, &c.Engine().Settings.Encoding, c.W.Scratch())
+}
+
+// beginSet begins to make a set for the i-th key.
+func beginSet(c *engine.Ctx, i int, first []byte, expected int, e *object.SetEdit) {
+	e.Begin(c.Place(i), &c.Engine().Settings.Encoding, c.W.Scratch(), first, expected)
 }
 
 // commitSet ends a change of the i-th key by which its set got or lost so many members.
@@ -69,10 +74,10 @@ func cmdSAdd(c *engine.Ctx) {
 	members := c.Args[2:]
 	var e object.SetEdit
 	if exists {
-		e = editSet(c, 0, rec)
+		editSet(c, 0, rec, &e)
 		e.Expect(len(members))
 	} else {
-		e = object.NewSet(c.Place(0), &c.Engine().Settings.Encoding, c.W.Scratch(), members[0], len(members))
+		beginSet(c, 0, members[0], len(members), &e)
 	}
 	added := 0
 	for _, m := range members {
@@ -93,7 +98,8 @@ func cmdSRem(c *engine.Ctx) {
 		c.ReplyInt(0)
 		return
 	}
-	e := editSet(c, 0, rec)
+	var e object.SetEdit
+	editSet(c, 0, rec, &e)
 	removed := 0
 	for _, m := range c.Args[2:] {
 		if e.Remove(m) {
@@ -119,7 +125,8 @@ func cmdSMove(c *engine.Ctx) {
 	}
 	member := c.Args[3]
 	from, _ := c.Part(0).Find(c.DB(), c.Key(0)) // again: key 1 may have been due and removed
-	e := editSet(c, 0, from)
+	var e object.SetEdit
+	editSet(c, 0, from, &e)
 	if string(c.Key(0).Bytes) == string(c.Key(1).Bytes) {
 		s := e.View()
 		c.Bool01(s.Contains(member))
@@ -132,9 +139,9 @@ func cmdSMove(c *engine.Ctx) {
 	commitSet(c, 0, &e, "srem", 1)
 	if taken {
 		to, _ := c.Part(1).Find(c.DB(), c.Key(1)) // again: the other set has changed
-		e = editSet(c, 1, to)
+		editSet(c, 1, to, &e)
 	} else {
-		e = object.NewSet(c.Place(1), &c.Engine().Settings.Encoding, c.W.Scratch(), member, 1)
+		beginSet(c, 1, member, 1, &e)
 	}
 	added := 0
 	if e.Add(member) {

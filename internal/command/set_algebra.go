@@ -122,18 +122,17 @@ func cmdSInterStore(c *engine.Ctx) {
 	if !ok {
 		return
 	}
-	limits := &c.Engine().Settings.Encoding
+	var e object.SetEdit
 	if missing {
-		none := object.NewIntset(c.Place(0), limits, c.W.Scratch())
-		storeSet(c, &none, "sinterstore")
+		beginResult(c, keyspace.EncIntset, &e)
+		storeSet(c, &e, "sinterstore")
 		return
 	}
 	smallest := slices.MinFunc(sets, func(a, b object.Set) int { return a.Len() - b.Len() })
-	var e object.SetEdit
 	if smallest.Encoding() == keyspace.EncIntset {
-		e = object.NewIntset(c.Place(0), limits, c.W.Scratch())
+		beginResult(c, keyspace.EncIntset, &e)
 	} else {
-		e = object.NewListpackSet(c.Place(0), limits, c.W.Scratch())
+		beginResult(c, keyspace.EncListpack, &e)
 	}
 	numbers := true
 	intersect(sets, func(m object.Member) bool {
@@ -147,6 +146,11 @@ func cmdSInterStore(c *engine.Ctx) {
 		e.ToIntset()
 	}
 	storeSet(c, &e, "sinterstore")
+}
+
+// beginResult begins to make the set that a command replies or stores in key 0.
+func beginResult(c *engine.Ctx, enc keyspace.Encoding, e *object.SetEdit) {
+	e.BeginAs(enc, c.Place(0), &c.Engine().Settings.Encoding, c.W.Scratch())
 }
 
 // storeSet sets key 0 to the set that was made for it, and replies the number of members. An empty one removes the key.
@@ -186,7 +190,8 @@ func combineSets(c *engine.Ctx, op setOperation, event string) {
 	if !ok {
 		return
 	}
-	e := object.NewIntset(c.Place(0), &c.Engine().Settings.Encoding, c.W.Scratch())
+	var e object.SetEdit
+	beginResult(c, keyspace.EncIntset, &e)
 	if op == setUnion {
 		unite(&e, sets)
 	} else {

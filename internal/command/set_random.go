@@ -43,7 +43,8 @@ func popOne(c *engine.Ctx) {
 		c.Null()
 		return
 	}
-	e := editSet(c, 0, rec)
+	var e object.SetEdit
+	editSet(c, 0, rec, &e)
 	s := e.View()
 	m := s.Random(c.W.Dice())
 	var digits [20]byte
@@ -65,7 +66,8 @@ func popSome(c *engine.Ctx, count int64) {
 		c.Set(0)
 		return
 	}
-	e := editSet(c, 0, rec)
+	var e object.SetEdit
+	editSet(c, 0, rec, &e)
 	size := int64(e.Len())
 	switch {
 	case count >= size:
@@ -120,11 +122,12 @@ func popFew(c *engine.Ctx, e *object.SetEdit, count int) {
 // popMost leaves some members, which it puts into a new set, and takes the others. What is left thus gets its encoding anew.
 func popMost(c *engine.Ctx, e *object.SetEdit, leave int) {
 	c.Notify(config.EventSet, "spop", 0)
-	limits := &c.Engine().Settings.Encoding
-	kept := object.NewListpackSet(c.Place(0), limits, nil)
+	enc := keyspace.EncListpack
 	if e.Encoding() == keyspace.EncIntset {
-		kept = object.NewIntset(c.Place(0), limits, nil)
+		enc = keyspace.EncIntset
 	}
+	var kept object.SetEdit
+	kept.BeginAs(enc, c.Place(0), &c.Engine().Settings.Encoding, nil)
 	s := e.View()
 	s.RandomDistinct(c.W.Dice(), leave, func(m object.Member) { kept.AddMember(m) })
 	c.Set(s.Len() - leave)

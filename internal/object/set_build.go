@@ -34,7 +34,7 @@ func (b *Builder) SetStart(count uint64) error {
 		enc = keyspace.EncHashtable
 	}
 	b.kind = keyspace.TypeSet
-	b.set = setBuild{edit: newSet(b.at, b.limits, b.scratch, enc)}
+	b.set.edit.BeginAs(enc, b.at, b.limits, b.scratch)
 	return nil
 }
 

@@ -40,10 +40,10 @@ type SetEdit struct {
 	changed  bool
 }
 
-// EditSet begins to change the set of a record that was just found. scratch is memory that may be used; Scratch gives it back.
-func EditSet(at Place, r keyspace.Rec, limits *Limits, scratch []byte) SetEdit {
+// Open begins to change the set of a record that was just found. scratch is memory that may be used; Scratch gives it back.
+func (e *SetEdit) Open(at Place, r keyspace.Rec, limits *Limits, scratch []byte) {
 	r = at.Part.ForWrite(at.DB, at.Key, r)
-	e := SetEdit{at: at, rec: r, limits: limits, scratch: scratch, enc: r.Encoding(), expireAt: r.ExpireAt()}
+	*e = SetEdit{at: at, rec: r, limits: limits, scratch: scratch, enc: r.Encoding(), expireAt: r.ExpireAt()}
 	if e.enc == keyspace.EncHashtable {
 		root, _ := r.Root()
 		e.table = table.Open(r.Arena(), root)
@@ -51,34 +51,25 @@ func EditSet(at Place, r keyspace.Rec, limits *Limits, scratch []byte) SetEdit {
 	} else {
 		e.small = r.Value()
 	}
-	return e
 }
 
-// NewSet begins to make a set, in the encoding that suits the first member and the number of members that are expected.
+// Begin begins to make a set, in the encoding that suits the first member and the number of members that are expected.
 // at is where Commit puts it.
-func NewSet(at Place, limits *Limits, scratch, first []byte, expected int) SetEdit {
+func (e *SetEdit) Begin(at Place, limits *Limits, scratch, first []byte, expected int) {
 	_, isInt := num.ParseInt(first)
 	switch n := int64(expected); {
 	case isInt && n <= limits.SetIntset.Load():
-		return newSet(at, limits, scratch, keyspace.EncIntset)
+		e.BeginAs(keyspace.EncIntset, at, limits, scratch)
 	case n <= limits.SetEntries.Load():
-		return newSet(at, limits, scratch, keyspace.EncListpack)
+		e.BeginAs(keyspace.EncListpack, at, limits, scratch)
+	default:
+		e.BeginAs(keyspace.EncHashtable, at, limits, scratch)
 	}
-	return newSet(at, limits, scratch, keyspace.EncHashtable)
 }
 
-// NewIntset begins to make a set that may stay an intset.
-func NewIntset(at Place, limits *Limits, scratch []byte) SetEdit {
-	return newSet(at, limits, scratch, keyspace.EncIntset)
-}
-
-// NewListpackSet begins to make a set that is no intset.
-func NewListpackSet(at Place, limits *Limits, scratch []byte) SetEdit {
-	return newSet(at, limits, scratch, keyspace.EncListpack)
-}
-
-func newSet(at Place, limits *Limits, scratch []byte, enc keyspace.Encoding) SetEdit {
-	e := SetEdit{at: at, limits: limits, scratch: scratch, enc: enc, own: true}
+// BeginAs begins to make a set in an encoding.
+func (e *SetEdit) BeginAs(enc keyspace.Encoding, at Place, limits *Limits, scratch []byte) {
+	*e = SetEdit{at: at, limits: limits, scratch: scratch, enc: enc, own: true}
 	switch enc {
 	case keyspace.EncIntset:
 		e.small = intset.New(scratch[:0])
@@ -87,7 +78,6 @@ func newSet(at Place, limits *Limits, scratch []byte, enc keyspace.Encoding) Set
 	default:
 		e.table = e.newTable()
 	}
-	return e
 }
 
 func (e *SetEdit) newTable() table.Table {
@@ -100,8 +90,13 @@ func (e *SetEdit) View() Set { return Set{part: e.at.Part, small: e.small, table
 
 // Len is the number of members.
 func (e *SetEdit) Len() int {
-	s := e.View()
-	return s.Len()
+	switch e.enc {
+	case keyspace.EncIntset:
+		return intset.Len(e.small)
+	case keyspace.EncListpack:
+		return listpack.Len(e.small)
+	}
+	return e.table.Len()
 }
 
 // Encoding is how the set is held now.

@@ -38,7 +38,8 @@ func appendSet(dst []byte, r keyspace.Rec, lzf *checksum.LZF) []byte {
 // copySet puts a copy of a set with many members at a place, which stays a hashtable.
 func copySet(to Place, r keyspace.Rec, limits *Limits) {
 	from := OpenSet(nil, r)
-	e := newSet(to, limits, nil, keyspace.EncHashtable)
+	var e SetEdit
+	e.BeginAs(keyspace.EncHashtable, to, limits, nil)
 	from.Each(func(m Member) bool { return e.Add(m.Str) })
 	e.PutAt(to, r.ExpireAt())
 }

@@ -93,12 +93,16 @@ func (m *setModel) edit(first string, n int) SetEdit {
 	if _, ok := m.read(); ok {
 		return m.editOld()
 	}
-	return NewSet(m.at, &m.limits, m.buf, []byte(first), n)
+	var e SetEdit
+	e.Begin(m.at, &m.limits, m.buf, []byte(first), n)
+	return e
 }
 
 func (m *setModel) editOld() SetEdit {
 	r, _ := m.part.Find(0, m.at.Key)
-	return EditSet(m.at, r, &m.limits, m.buf)
+	var e SetEdit
+	e.Open(m.at, r, &m.limits, m.buf)
+	return e
 }
 
 func (m *setModel) end(e *SetEdit) {
@@ -199,7 +203,8 @@ func (m *setModel) toIntset(t *rapid.T) {
 	if !ok {
 		t.Skip("empty")
 	}
-	e := NewListpackSet(m.at, &m.limits, nil)
+	var e SetEdit
+	e.BeginAs(keyspace.EncListpack, m.at, &m.limits, nil)
 	numbers := true
 	s.Each(func(x Member) bool {
 		e.AddMember(x)
@@ -223,7 +228,7 @@ func (m *setModel) toIntset(t *rapid.T) {
 func TestSetByChance(t *testing.T) {
 	for _, format := range []string{"%d", "m%d", strings.Repeat("x", 65) + "%d"} {
 		m := newSetModel(512, 128, 64)
-		e := NewSet(m.at, &m.limits, nil, fmt.Appendf(nil, format, 0), 100)
+		e := m.edit(fmt.Sprintf(format, 0), 100)
 		for i := range 100 {
 			e.Add(fmt.Appendf(nil, format, i))
 		}

@@ -117,6 +117,8 @@ func specialOf(args []string) special {
 		return runCarry
 	case "PFADD":
 		return runPFAdd
+	case "SORT", "SORT_RO":
+		return runSort
 	case "XREADGROUP", "XCLAIM", "XAUTOCLAIM":
 		return runConsumer
 	}

@@ -62,7 +62,7 @@ func generators() map[string]func(d *draw) []string {
 		"index":   of("index", indexes, extremes),
 		// LSET of Redis takes the low 32 bits of a position.
 		"position": of("position", indexes, append(noNumbers(), "2147483647", "-2147483648")),
-		"lexkey":   of("lexkey", []string{"lex1", "lex2", "lex1"}, []string{"wrong", "none"}),
+		"lexkey":   of("lexkey", []string{"lex1", "lex2", "lex1"}, []string{"wrong", "lex3"}),
 		"count":    of("count", append(numbersUpTo(6), "20", "-1", "-3", "-20"), extremes),
 		"limit":    of("limit", append(numbersUpTo(6), "20"), append([]string{"-1", "-3"}, extremes...)),
 		"float":    of("float", scores, append(oddScores, noNumbers()...)),
@@ -171,7 +171,7 @@ func (d *draw) command() []string {
 	for _, n := range t.parts {
 		args = n.draw(d, args)
 	}
-	if mayBlock(args) {
+	if asItIs(args) {
 		return args
 	}
 	switch rapid.IntRange(0, 60).Draw(d.T, "broken") { // never by a small number, which might be a time that is over soon
@@ -187,12 +187,13 @@ func (d *draw) command() []string {
 	return args
 }
 
-// mayBlock tells whether a command waits for something, and for ever if its timeout is changed.
-func mayBlock(args []string) bool {
+// asItIs tells whether a command must not be broken: it waits for something, and for ever if its timeout is changed, or it
+// makes something of which others know what it is.
+func asItIs(args []string) bool {
 	for _, prefix := range []string{"BL", "BR", "BZ"} {
 		if strings.HasPrefix(args[0], prefix) {
 			return true
 		}
 	}
-	return slices.Contains(args, "BLOCK")
+	return slices.Contains(args, "BLOCK") || slices.Contains(args, "known")
 }

@@ -40,11 +40,14 @@ const (
 	shownBytesMax = 100
 )
 
+// redisBinary is the redis-server to compare with. It compares texts by their bytes, whatever the locale is here.
 func redisBinary(t testing.TB) testkit.Binary {
+	b := testkit.Redis(t)
 	if path := os.Getenv("COVEY_COMPAT_REDIS"); path != "" {
-		return testkit.Binary{Name: "redis-server", Path: testkit.Need(t, path)}
+		b.Path = testkit.Need(t, path)
 	}
-	return testkit.Redis(t)
+	b.Env = append(b.Env, "LC_ALL=C")
+	return b
 }
 
 func newPair(t *testing.T) *pair {

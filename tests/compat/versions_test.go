@@ -59,7 +59,7 @@ func encodingSince70(ours, theirs string) bool {
 
 // shortFloats turns the scores in a reply of 7.0, which have 17 digits, into the shortest form that 7.2 has.
 func shortFloats(command string, v reply.Value) reply.Value {
-	if command = strings.ToUpper(command); !strings.HasPrefix(command, "Z") && !strings.HasPrefix(command, "BZ") && !strings.HasPrefix(command, "GEO") {
+	if command = strings.ToUpper(command); !strings.HasPrefix(command, "Z") && !strings.HasPrefix(command, "BZ") {
 		return v
 	}
 	if v.Kind == reply.Bulk || v.Kind == reply.Double {

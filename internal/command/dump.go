@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/covey-db/covey/internal/checksum"
+	"github.com/covey-db/covey/internal/config"
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/num"
 	"github.com/covey-db/covey/internal/object"
@@ -116,6 +117,7 @@ func cmdRestore(c *engine.Ctx) {
 	}
 	if at != 0 && c.IsPast(at) && !c.Engine().Role.IsReplica() {
 		if c.Delete(0) {
+			c.Notify(config.EventGeneric, "del", 0)
 			propagateDelete(c, 0)
 		}
 		c.OK()
@@ -147,6 +149,7 @@ func checkDump(payload []byte) ([]byte, error) {
 // putRestored sets key 0 and logs it with its time of expiry. false: the error has been replied, and the key is as it was.
 func putRestored(c *engine.Ctx, body []byte, at int64, o restoreOptions) bool {
 	part, key := c.Part(0), c.Key(0)
+	_, existed := part.Find(c.DB(), key)
 	var b object.Builder
 	b.Begin(c.Place(0), at, &c.Engine().Settings.Encoding)
 	if err := rdb.DecodeValue(body, &b); err != nil {
@@ -162,6 +165,10 @@ func putRestored(c *engine.Ctx, body []byte, at int64, o restoreOptions) bool {
 		rec.SetClock(clock)
 	}
 	c.Changed(0)
+	if existed {
+		c.Notify(config.EventNew, "new", 0)
+	}
+	c.Notify(config.EventGeneric, "restore", 0)
 	if at == 0 || o.absTTL {
 		return true // the command itself says it all
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/covey-db/covey/internal/config"
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/num"
 )
@@ -108,10 +109,12 @@ func setExpiry(c *engine.Ctx, unit int64, relative bool) {
 	}
 	if c.IsPast(at) && !c.Engine().Role.IsReplica() {
 		c.Delete(0)
+		c.Notify(config.EventGeneric, "del", 0)
 		propagateDelete(c, 0)
 	} else {
 		c.Part(0).SetExpire(c.DB(), c.Key(0), max(at, 1)) // 0 would be never; a replica may be told of a time before 1970
 		c.Changed(0)
+		c.Notify(config.EventGeneric, "expire", 0)
 		var digits [20]byte
 		c.Propagate(wordPExpireAt, c.Key(0).Bytes, num.AppendInt(digits[:0], at))
 	}
@@ -152,5 +155,6 @@ func cmdPersist(c *engine.Ctx) {
 		return
 	}
 	c.Changed(0)
+	c.Notify(config.EventGeneric, "persist", 0)
 	c.ReplyInt(1)
 }

@@ -3,6 +3,7 @@ package command
 import (
 	"math"
 
+	"github.com/covey-db/covey/internal/config"
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/num"
@@ -48,6 +49,7 @@ func addInt(c *engine.Ctx, delta int64) {
 	}
 	c.Part(0).SetInt(c.DB(), c.Key(0), sum, at)
 	c.Changed(0)
+	c.Notify(config.EventString, "incrby", 0)
 	c.ReplyInt(sum)
 }
 
@@ -90,6 +92,7 @@ func cmdIncrByFloat(c *engine.Ctx) {
 		c.Part(0).SetString(c.DB(), c.Key(0), text, at)
 	}
 	c.Changed(0)
+	c.Notify(config.EventString, "incrbyfloat", 0)
 	c.Propagate(wordSet, c.Key(0).Bytes, text, wordKeepTTL)
 	c.Bulk(text)
 }

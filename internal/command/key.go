@@ -3,6 +3,7 @@ package command
 import (
 	"math"
 
+	"github.com/covey-db/covey/internal/config"
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/num"
@@ -38,6 +39,7 @@ func cmdDel(c *engine.Ctx) {
 	for i := range c.NumKeys() {
 		c.Peek(i) // an expired key is removed as such, and not counted
 		if c.Delete(i) {
+			c.Notify(config.EventGeneric, "del", i)
 			removed++
 		}
 	}
@@ -95,7 +97,8 @@ func rename(c *engine.Ctx, onlyNew bool) bool {
 	if string(from.Bytes) == string(to.Bytes) {
 		return !onlyNew
 	}
-	if _, taken := c.FindWrite(1); taken && onlyNew {
+	_, taken := c.FindWrite(1)
+	if taken && onlyNew {
 		return false
 	}
 	if c.Part(0) == c.Part(1) {
@@ -107,6 +110,11 @@ func rename(c *engine.Ctx, onlyNew bool) bool {
 	}
 	c.Changed(0)
 	c.Modified(1)
+	if taken {
+		c.Notify(config.EventNew, "new", 1)
+	}
+	c.Notify(config.EventGeneric, "rename_from", 0)
+	c.Notify(config.EventGeneric, "rename_to", 1)
 	return true
 }
 
@@ -190,7 +198,13 @@ func cmdCopy(c *engine.Ctx) {
 	}
 	rec, _ := c.Part(0).Find(c.DB(), c.Key(0))
 	putCopy(c, object.Place{Part: c.Part(1), DB: db, Key: c.Key(1)}, rec, c.FreshLRU())
-	c.InDB(db, func() { c.Changed(1) })
+	c.InDB(db, func() {
+		c.Changed(1)
+		if taken {
+			c.Notify(config.EventNew, "new", 1)
+		}
+		c.Notify(config.EventGeneric, "copy_to", 1)
+	})
 	c.ReplyInt(1)
 }
 
@@ -221,7 +235,11 @@ func cmdMove(c *engine.Ctx) {
 	putCopy(c, object.Place{Part: c.Part(0), DB: db, Key: c.Key(0)}, rec, rec.Clock())
 	c.Part(0).Delete(c.DB(), c.Key(0))
 	c.Changed(0)
-	c.InDB(db, func() { c.Modified(0) })
+	c.Notify(config.EventGeneric, "move_from", 0)
+	c.InDB(db, func() {
+		c.Modified(0)
+		c.Notify(config.EventGeneric, "move_to", 0)
+	})
 	c.ReplyInt(1)
 }
 

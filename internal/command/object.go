@@ -31,7 +31,7 @@ func encodingName(e keyspace.Encoding) string {
 
 // inspected finds key 0 without touching it; a missing one has been replied as null.
 func inspected(c *engine.Ctx) (keyspace.Rec, bool) {
-	rec, ok := c.FindQuiet(0)
+	rec, ok := c.FindSilent(0)
 	if !ok {
 		c.Null()
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/covey-db/covey/internal/clock"
+	"github.com/covey-db/covey/internal/config"
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/num"
@@ -63,8 +64,7 @@ type setOptions struct {
 
 func cmdSet(c *engine.Ctx) {
 	if len(c.Args) == 3 {
-		c.Part(0).SetString(c.DB(), c.Key(0), c.Args[2], 0)
-		c.Changed(0)
+		putString(c, 0, c.Args[2], 0)
 		c.OK()
 		return
 	}
@@ -78,6 +78,16 @@ func cmdSet(c *engine.Ctx) {
 	}
 	setValue(c, o.expireAt)
 	c.OK()
+}
+
+// putString sets a key to a value, whatever it was before.
+func putString(c *engine.Ctx, i int, value []byte, expireAt int64) {
+	if c.WantsEvents() {
+		c.Peek(i)
+	}
+	c.Part(i).SetString(c.DB(), c.Key(i), value, expireAt)
+	c.Changed(i)
+	c.Notify(config.EventString, "set", i)
 }
 
 // setConditionally is SET with an option that depends on what is there.
@@ -101,9 +111,7 @@ func setConditionally(c *engine.Ctx, o setOptions) {
 		return
 	}
 	if o.keepTTL && exists {
-		o.expireAt = rec.ExpireAt()
-		c.Part(0).SetString(c.DB(), c.Key(0), c.Args[2], o.expireAt)
-		c.Changed(0)
+		putString(c, 0, c.Args[2], rec.ExpireAt())
 	} else {
 		setValue(c, o.expireAt)
 	}
@@ -115,9 +123,12 @@ func setConditionally(c *engine.Ctx, o setOptions) {
 // setValue stores Args[2] with an expiry and propagates it in absolute form. A time that has passed already removes the
 // key, as it does in Redis once somebody looks.
 func setValue(c *engine.Ctx, expireAt int64) {
-	c.Part(0).SetString(c.DB(), c.Key(0), c.Args[2], expireAt)
-	c.Changed(0)
-	if expireAt != 0 && !isAbsoluteSet(c) {
+	putString(c, 0, c.Args[2], expireAt)
+	if expireAt == 0 {
+		return
+	}
+	c.Notify(config.EventGeneric, "expire", 0)
+	if !isAbsoluteSet(c) {
 		propagateSet(c, c.Args[2], expireAt)
 	}
 }
@@ -227,8 +238,7 @@ func cmdSetNX(c *engine.Ctx) {
 		c.ReplyInt(0)
 		return
 	}
-	c.Part(0).SetString(c.DB(), c.Key(0), c.Args[2], 0)
-	c.Changed(0)
+	putString(c, 0, c.Args[2], 0)
 	c.ReplyInt(1)
 }
 
@@ -237,8 +247,8 @@ func cmdSetEx(c *engine.Ctx, unit int64) {
 	if !ok {
 		return
 	}
-	c.Part(0).SetString(c.DB(), c.Key(0), c.Args[3], at)
-	c.Changed(0)
+	putString(c, 0, c.Args[3], at)
+	c.Notify(config.EventGeneric, "expire", 0)
 	propagateSet(c, c.Args[3], at)
 	c.OK()
 }
@@ -247,8 +257,7 @@ func cmdGetSet(c *engine.Ctx) {
 	if !replyString(c, 0) {
 		return
 	}
-	c.Part(0).SetString(c.DB(), c.Key(0), c.Args[2], 0)
-	c.Changed(0)
+	putString(c, 0, c.Args[2], 0)
 	c.Propagate(wordSet, c.Key(0).Bytes, c.Args[2])
 }
 
@@ -261,6 +270,7 @@ func cmdGetDel(c *engine.Ctx) {
 	default:
 		c.Bulk(c.StringBytes(rec))
 		c.Delete(0)
+		c.Notify(config.EventGeneric, "del", 0)
 		c.Propagate(wordDel, c.Key(0).Bytes)
 	}
 }
@@ -287,14 +297,17 @@ func cmdGetEx(c *engine.Ctx) {
 	case persist:
 		if c.Part(0).Persist(c.DB(), c.Key(0)) {
 			c.Changed(0)
+			c.Notify(config.EventGeneric, "persist", 0)
 			c.Propagate(wordPersist, c.Key(0).Bytes)
 		}
 	case at != 0 && clock.Millis(at) <= c.Now:
 		c.Delete(0)
+		c.Notify(config.EventGeneric, "del", 0)
 		c.Propagate(wordDel, c.Key(0).Bytes)
 	case at != 0:
 		c.Part(0).SetExpire(c.DB(), c.Key(0), at)
 		c.Changed(0)
+		c.Notify(config.EventGeneric, "expire", 0)
 		var digits [20]byte
 		c.Propagate(wordPExpireAt, c.Key(0).Bytes, num.AppendInt(digits[:0], at))
 	}
@@ -353,7 +366,6 @@ func cmdMSetNX(c *engine.Ctx) {
 
 func setAll(c *engine.Ctx) {
 	for i := range c.NumKeys() {
-		c.Part(i).SetString(c.DB(), c.Key(i), c.Args[2+2*i], 0)
-		c.Changed(i)
+		putString(c, i, c.Args[2+2*i], 0)
 	}
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"github.com/covey-db/covey/internal/config"
 	"github.com/covey-db/covey/internal/engine"
 )
 
@@ -35,6 +36,7 @@ func cmdAppend(c *engine.Ctx) {
 	if !exists {
 		c.Part(0).SetString(c.DB(), c.Key(0), tail, 0)
 		c.Changed(0)
+		c.Notify(config.EventString, "append", 0)
 		c.ReplyInt(int64(len(tail)))
 		return
 	}
@@ -45,6 +47,7 @@ func cmdAppend(c *engine.Ctx) {
 	value := rawValue(c, old+len(tail), true)
 	copy(value[old:], tail)
 	c.Changed(0)
+	c.Notify(config.EventString, "append", 0)
 	c.ReplyInt(int64(len(value)))
 }
 
@@ -89,6 +92,7 @@ func cmdSetRange(c *engine.Ctx) {
 	}
 	copy(value[offset:], patch)
 	c.Changed(0)
+	c.Notify(config.EventString, "setrange", 0)
 	c.ReplyInt(int64(length))
 }
 

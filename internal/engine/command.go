@@ -89,8 +89,9 @@ func newCommand(r *spec.Row, h Handler) *Command {
 		denyOOM:      r.Flags&spec.DenyOOM != 0,
 		fast:         r.Flags&spec.Fast != 0,
 		mayReplicate: r.Flags&spec.MayReplicate != 0,
-		shardPubSub:  r.Flags&spec.PubSub != 0 && r.HasKeys(),
+		shardPubSub:  r.Flags&spec.PubSub != 0 && len(r.KeySpecs) > 0,
 	}
+	c.keyed = c.keyed || c.shardPubSub
 	if r.FirstKey > 0 && r.FirstKey == r.LastKey && len(r.KeySpecs) == 1 && r.Flags&spec.MovableKeys == 0 {
 		c.simple = r.FirstKey
 	}

@@ -251,6 +251,9 @@ func (c *Ctx) findKeys(cmd *Command) (set uint64, ok bool) {
 		c.keys = append(c.keys, c.e.hasher.Key(c.Args[cmd.simple]))
 		return shardBit(c.keys[0].Slot), true
 	}
+	if cmd.shardPubSub {
+		return c.findChannels(cmd)
+	}
 	c.keyRefs = cmd.RouteKeys(c.Args, c.keyRefs[:0]) // none when the handler is going to refuse the arguments
 	for _, ref := range c.keyRefs {
 		k := c.e.hasher.Key(c.Args[ref.Pos])

@@ -321,3 +321,17 @@ func (p *PubSub) dropShardChannels(s slot.ID) {
 		})
 	}
 }
+
+// findChannels is findKeys for shard channels: they are routed like keys, and the lock of their slot guards the route.
+func (c *Ctx) findChannels(cmd *Command) (set uint64, ok bool) {
+	for _, name := range cmd.ChannelArgs(c.Args) {
+		k := c.e.hasher.Key(name)
+		if c.e.ClusterOn && len(c.keys) > 0 && k.Slot != c.keys[0].Slot && !c.S.primaryLink {
+			c.Err(ErrCrossSlot)
+			return 0, false
+		}
+		c.keys = append(c.keys, k)
+		set |= shardBit(k.Slot)
+	}
+	return set, true
+}

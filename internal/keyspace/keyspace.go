@@ -90,8 +90,9 @@ type Part struct {
 	dropper  Dropper
 	hasher   Hasher // of members
 	shard    int
-	clock    uint32 // stamp of new records, 24 bits
-	keep     bool   // an overwritten record keeps its stamp
+	born     func(db int, k *Key) // told of each new key; nil mostly
+	clock    uint32               // stamp of new records, 24 bits
+	keep     bool                 // an overwritten record keeps its stamp
 	lanes    [Lanes]lane
 	trash    []*trash     // databases and slots that were flushed and wait to be freed
 	due      expireCursor // where ExpireDue goes on
@@ -131,6 +132,9 @@ func (p *Part) Databases() int { return len(p.dbs) }
 // SetClock sets the access stamp that new records get, 24 bits. When keep is set, a record that is overwritten keeps
 // the stamp it has (as the LFU policies want it), otherwise it gets the new one.
 func (p *Part) SetClock(stamp uint32, keep bool) { p.clock, p.keep = stamp&clockMask, keep }
+
+// OnNew sets who is told of each key that was not there before; nil is nobody. He must not touch the part.
+func (p *Part) OnNew(born func(db int, k *Key)) { p.born = born }
 
 // table is the table of a slot, nil when the database holds nothing.
 func (p *Part) table(db int, s slot.ID) *slotTable {

@@ -83,6 +83,11 @@ func (p *Part) PutRoot(db int, k *Key, t Type, e Encoding, root mem.Ref, length 
 	return p.put(db, k, value{head: headByte(t, e), flags: isRoot, bytes: handle[:]}, expireAt)
 }
 
+// DropRoot frees a root that no record has, as if its key had been removed.
+func (p *Part) DropRoot(t Type, e Encoding, root mem.Ref, length uint64) {
+	p.dropper.Drop(t, e, root, length)
+}
+
 // put sets a key to a value.
 func (p *Part) put(db int, k *Key, v value, expireAt int64) (replaced bool) {
 	invariant.That(ShardOf(k.Slot) == p.shard, "keyspace: a key is put into a part that does not hold its slot")
@@ -102,6 +107,9 @@ func (p *Part) put(db int, k *Key, v value, expireAt int64) (replaced bool) {
 	if expireAt != 0 {
 		d.volatile++
 		d.bound = min(d.bound, expireAt)
+	}
+	if p.born != nil {
+		p.born(db, k)
 	}
 	return false
 }

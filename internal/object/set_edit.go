@@ -327,10 +327,7 @@ func (e *SetEdit) PutAt(at Place, expireAt int64) {
 
 // Discard gives up a set that is not to be kept.
 func (e *SetEdit) Discard() {
-	if !e.own || e.enc != keyspace.EncHashtable {
-		return
-	}
-	for done := false; !done; {
-		_, done = e.table.Free(dropAll)
+	if e.own && e.enc == keyspace.EncHashtable {
+		e.at.Part.DropRoot(keyspace.TypeSet, e.enc, e.table.Root(), uint64(e.table.Len()))
 	}
 }

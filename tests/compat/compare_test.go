@@ -119,6 +119,8 @@ func specialOf(args []string) special {
 		return runPFAdd
 	case "SORT", "SORT_RO":
 		return runSort
+	case "XSETID":
+		return runXSetID
 	case "XREADGROUP", "XCLAIM", "XAUTOCLAIM":
 		return runConsumer
 	}
@@ -132,6 +134,15 @@ func (p *pair) must(t rapid.TB, s *side, conn int, args ...string) reply.Value {
 		t.Fatalf("%s: %s: %v%s", s.name, shown(args), err, p.story())
 	}
 	return v
+}
+
+// giveOurs makes a key of the other server what it is in the server under test.
+func (p *pair) giveOurs(t rapid.TB, conn int, key string) {
+	if dump := p.must(t, &p.sut, conn, "DUMP", key); dump.Kind == reply.Bulk {
+		p.must(t, &p.redis, conn, "RESTORE", key, "0", dump.Text, "REPLACE")
+		return
+	}
+	p.must(t, &p.redis, conn, "DEL", key)
 }
 
 // runSPop lets the server under test choose, and takes the same members from the other.

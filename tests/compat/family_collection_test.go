@@ -80,7 +80,7 @@ func hashFamily() *family {
 
 func setFamily() *family {
 	limits := func(intset string) []string { return []string{"set-max-intset-entries", intset} }
-	return &family{name: "sets", prelude: []string{"SET wrong text"}, configs: [][]string{limits("512"), limits("4"), limits("0")}, table: `
+	return &family{name: "sets", prelude: []string{"SET wrong text"}, configs: [][]string{limits("512"), limits("4"), limits("1")}, table: `
 		5 SADD key (element)+
 		2 SADD key (limit)+
 		  SADD key elements
@@ -179,7 +179,7 @@ func sortFamily() *family {
 		# Texts are compared up to a zero byte. Equal weights leave the order open when they are compared as texts, and so does a set that is not sorted.
 		5 RPUSH key (plain)+
 		3 RPUSH key (limit)+
-		2 ZADD key (score plain)+
+		2 ZADD key (small plain)+
 		3 RPUSH 'known (A | 'a | 'b | 'c | 1 | 2 | 3 | 5)+
 		3 SADD 'set (plain)+
 		2 SADD 'set (limit)+
@@ -204,14 +204,8 @@ func runSort(p *pair, t rapid.TB, conn int, args []string) {
 	ours, theirs := p.both(t, conn, args...)
 	if theirs.IsError("ERR One or more scores can't be converted into double") && ours.Kind != reply.Error {
 		for i := 3; i < len(args); i++ {
-			if !strings.EqualFold(args[i-1], "STORE") {
-				continue
-			}
-			target := args[i]
-			if dump := p.must(t, &p.sut, conn, "DUMP", target); dump.Kind == reply.Bulk {
-				p.must(t, &p.redis, conn, "RESTORE", target, "0", dump.Text, "REPLACE")
-			} else {
-				p.must(t, &p.redis, conn, "DEL", target)
+			if strings.EqualFold(args[i-1], "STORE") {
+				p.giveOurs(t, conn, args[i])
 			}
 		}
 		return

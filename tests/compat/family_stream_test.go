@@ -148,6 +148,7 @@ func addGeoGenerators(g map[string]func(d *draw) []string, of func(label string,
 	g["radius"] = of("radius", []string{"100", "200", "1", "1000", "5000", "20000", "0.5"}, []string{"0", "-1", "x", "1e10", "nan", "inf", ""})
 	g["unit"] = of("unit", []string{"km", "m", "km", "mi", "ft"}, []string{"KM", "cm", ""})
 	g["plain"] = of("plain", []string{"a", "b", "c", "d", "1", "2", "3", "5", "-1", "100", "1.5"}, []string{"", "1e3", "inf", "nan", "x y", "01", bigInt, "A"})
+	g["small"] = of("small", []string{"1", "2", "3", "-4", "50"}, nil)
 	g["weight"] = of("weight", []string{"w_*", "h_*->f1", "nosuch_*"}, []string{"w_*", "*", "#", "h_*->", "h_*->f1*", "", "w_**", "->f1*"})
 	g["fetch"] = of("fetch", []string{"#", "w_*", "h_*->f1", "h_*->f2"}, []string{"nosuch_*", "*", "", "h_*->", "plain"})
 	g["sample"] = of("sample", []string{"0", "1", "2", "3", "5", "20", "-1", "-3", "-8"}, append([]string{bigInt, smallInt, "1000"}, noNumbers()...))

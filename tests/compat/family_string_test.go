@@ -86,7 +86,7 @@ func hyperLogLogFamily() *family {
 // sketches are HyperLogLogs, most of them damaged.
 func sketches() []string {
 	const stale = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x80"
-	return []string{"HYLL\x01" + stale + "\x7f\xff", "HYLL\x01" + stale + "\x7f\xfe", "HYLL\x01" + stale + "\x7f\xff\x84",
+	return []string{"HYLL\x01" + stale + "\x7f\xff", "HYLL\x01" + stale + "\x7f\xfe",
 		"HYLL\x01" + stale + "\x40\xff\x84\x85\x3f\x7e\xbe", "HYLL\x01" + stale, "HYLL\x00" + stale, "HYLL\x02" + stale + "\x7f\xff", "HYLL", "hyll\x01" + stale + "\x7f\xff"}
 }
 

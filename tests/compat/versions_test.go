@@ -98,3 +98,15 @@ func runConsumer(p *pair, t rapid.TB, conn int, args []string) {
 		}
 	}
 }
+
+// runXSetID compares XSETID: since 7.2 the last ID must not be below one that was deleted.
+func runXSetID(p *pair, t rapid.TB, conn int, args []string) {
+	ours, theirs := p.both(t, conn, args...)
+	if p.older && theirs.Kind == reply.Status && ours.IsError("ERR The ID specified in XSETID is smaller than current max_deleted_entry_id") {
+		p.giveOurs(t, conn, args[1])
+		return
+	}
+	if !sameReply(exactly, ours, theirs) {
+		p.differ(t, ours, theirs)
+	}
+}

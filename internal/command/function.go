@@ -57,13 +57,13 @@ func (s *Scripts) cmdFCall(c *engine.Ctx, readOnly bool) {
 	s.run(c, vm, scriptOptions(c, f.Flags, f.Name, false, readOnly), func(h *host, r *script.Reply) {
 		vm.Call(h, f, keys, args, r)
 	})
-	s.giveBack(vm, forFunctions)
+	s.giveBack(c.Engine(), vm, forFunctions)
 }
 
 // compile loads the code of a library, without putting it in force.
 func (s *Scripts) compile(e *engine.Engine, code string, hurry bool) (*script.Library, error) {
 	vm := s.machine(e, forFunctions)
-	defer s.giveBack(vm, forFunctions)
+	defer s.giveBack(e, vm, forFunctions)
 	return vm.Load(code, hurry, s.Log)
 }
 
@@ -71,7 +71,7 @@ func (s *Scripts) compile(e *engine.Engine, code string, hurry bool) (*script.Li
 func (s *Scripts) change(c *engine.Ctx, set *script.Libraries) {
 	c.LockAll()
 	s.functions.Put(set)
-	s.dropMachines(forFunctions)
+	s.cleanMachines()
 	c.CountChanges(1)
 }
 
@@ -335,6 +335,6 @@ func (s *Scripts) Restore(e *engine.Engine, codes [][]byte, merge bool) error {
 		return err
 	}
 	s.functions.Put(set)
-	s.dropMachines(forFunctions)
+	s.cleanMachines()
 	return nil
 }

@@ -44,8 +44,10 @@ type machines struct {
 	idle []*script.VM
 }
 
-// idleMax bounds how many machines are kept: each takes about 100 KiB.
-const idleMax = 64
+const (
+	idleMax      = 64        // machines that are kept
+	machineBytes = 128 << 10 // what one takes, about
+)
 
 func (s *Scripts) machine(e *engine.Engine, kind int) *script.VM {
 	m := &s.machines[kind]
@@ -57,6 +59,7 @@ func (s *Scripts) machine(e *engine.Engine, kind int) *script.VM {
 		return vm
 	}
 	m.mu.Unlock()
+	e.Use(machineBytes)
 	return script.NewVM(script.Options{
 		Functions: kind == forFunctions, Version: RedisVersion, VersionNo: redisVersionNumber, Seed: e.Random(),
 	})
@@ -65,20 +68,27 @@ func (s *Scripts) machine(e *engine.Engine, kind int) *script.VM {
 // redisVersionNumber is RedisVersion with two hexadecimal digits for each of its parts.
 const redisVersionNumber = 0x00070204
 
-func (s *Scripts) giveBack(vm *script.VM, kind int) {
+func (s *Scripts) giveBack(e *engine.Engine, vm *script.VM, kind int) {
 	m := &s.machines[kind]
 	m.mu.Lock()
-	if len(m.idle) < idleMax {
+	keep := len(m.idle) < idleMax
+	if keep {
 		m.idle = append(m.idle, vm)
 	}
 	m.mu.Unlock()
+	if !keep {
+		e.Use(-machineBytes)
+	}
 }
 
-// dropMachines forgets the machines that run nothing.
-func (s *Scripts) dropMachines(kind int) {
-	m := &s.machines[kind]
+// cleanMachines makes the machines that run nothing forget the functions that are not in force.
+func (s *Scripts) cleanMachines() {
+	m := &s.machines[forFunctions]
+	now := s.functions.Now()
 	m.mu.Lock()
-	m.idle = nil
+	for _, vm := range m.idle {
+		vm.Forget(now)
+	}
 	m.mu.Unlock()
 }
 
@@ -129,7 +139,6 @@ func (s *Scripts) flush() {
 	s.mu.Lock()
 	s.bySHA, s.byBody = nil, nil
 	s.mu.Unlock()
-	s.dropMachines(forEval)
 }
 
 // Cached is the number of cached scripts and the bytes of their sources.
@@ -247,7 +256,7 @@ func (s *Scripts) cmdEval(c *engine.Ctx, sum, readOnly bool) {
 	s.run(c, vm, scriptOptions(c, p.Flags, p.SHA, true, readOnly), func(h *host, r *script.Reply) {
 		vm.Eval(h, p, keys, args, r)
 	})
-	s.giveBack(vm, forEval)
+	s.giveBack(c.Engine(), vm, forEval)
 }
 
 // mayBegin applies the checks of a script as a whole; false when the refusal has been replied.
@@ -402,4 +411,10 @@ func codeError(err error) string {
 		return text
 	}
 	return "ERR " + text
+}
+
+// cmdDebugDenyScripts is DEBUG SET-DISABLE-DENY-SCRIPTS.
+func cmdDebugDenyScripts(c *engine.Ctx) {
+	c.Engine().Settings.ScriptsMayAll.Store(string(c.Arg(2)) != "0")
+	c.OK()
 }

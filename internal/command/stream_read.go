@@ -98,6 +98,10 @@ func (o *readOptions) parse(c *engine.Ctx) (ok bool) {
 		switch {
 		case c.ArgIs(i, "BLOCK") && more >= 1:
 			i++
+			if c.InScript() {
+				c.Err("ERR " + string(c.Arg(0)) + " command is not allowed with BLOCK option from scripts")
+				return false
+			}
 			if o.timeout, ok = c.TimeoutMillis(i); !ok {
 				return false
 			}

@@ -111,6 +111,9 @@ func (c *Ctx) Proto() resp.Version { return c.S.proto }
 // InExec says whether the command runs inside EXEC or a script, where nothing may wait.
 func (c *Ctx) InExec() bool { return c.inExec }
 
+// InScript says whether a script calls the command.
+func (c *Ctx) InScript() bool { return c.S.inScript }
+
 // HoldsLocks says whether the command, or its transaction, holds any shard.
 func (c *Ctx) HoldsLocks() bool { return c.held != 0 }
 

@@ -165,7 +165,8 @@ func (c *Ctx) refusal(cmd *Command) string {
 	if e.loading.Load() && lacks&spec.Loading != 0 {
 		return ErrLoading
 	}
-	if h := e.busyScript.Load(); h != nil && lacks&spec.AllowBusy != 0 {
+	// A script that may need any key keeps everybody out. Of another one PING tells, because monitors ask it.
+	if h := e.busyScript.Load(); h != nil && lacks&spec.AllowBusy != 0 && (h.wide.Load() || cmd.Full == "ping") {
 		return h.busyText()
 	}
 	return ""

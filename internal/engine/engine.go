@@ -65,7 +65,7 @@ type Engine struct {
 	seed     atomic.Uint64
 	loading  atomic.Bool
 
-	busyScript atomic.Pointer[hold] // a script without declared keys that runs for longer than BusyAfter
+	busyScript atomic.Pointer[hold] // a script that runs for longer than BusyAfter
 	waits      sync.Mutex           // a leaf: guards hold.waits of all scripts
 	lruClock   atomic.Uint32
 

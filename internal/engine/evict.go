@@ -223,5 +223,8 @@ func (e *Engine) IdleSeconds(rec keyspace.Rec) int64 {
 	return int64((e.lruClock.Load() - rec.Clock()) & lruClockMask)
 }
 
+// Use counts memory outside of the arenas as used; a negative number gives it back.
+func (e *Engine) Use(bytes int64) { e.used.Add(bytes) }
+
 // UsedMemory is what the arenas hold, in bytes; it is what maxmemory counts. It may lag by a few KiB a shard.
 func (e *Engine) UsedMemory() int64 { return e.used.Load() }

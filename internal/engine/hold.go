@@ -19,7 +19,8 @@ type hold struct {
 	set     uint64    // shards; only the holder's thread reads and writes it
 	begun   time.Time // when the script started
 	written atomic.Bool
-	waits   *hold // who has what this one needs; guarded by Engine.waits
+	wide    atomic.Bool // no keys are declared: it may come to need any
+	waits   *hold       // who has what this one needs; guarded by Engine.waits
 
 	mu struct { // a leaf lock
 		sync.Mutex

@@ -74,7 +74,7 @@ func (c *Ctx) RunScript(o ScriptOptions, run func(s *Script)) {
 func (w *Worker) scriptRun() *Script {
 	if w.script == nil {
 		w.script = &Script{e: w.e}
-		w.script.own.e = w.e
+		w.script.own.e, w.script.own.inScript = w.e, true
 	}
 	return w.script
 }
@@ -149,7 +149,12 @@ func (s *Script) GivenUp() bool { return s.restart }
 // Look makes others hear BUSY when the script has run for long. It is called now and then.
 func (s *Script) Look() {
 	limit := s.e.busyAfter()
-	if limit > 0 && len(s.c.keys) == 0 && s.e.busyScript.Load() == nil && time.Since(s.hold.begun) >= limit {
+	if limit == 0 || time.Since(s.hold.begun) < limit {
+		return
+	}
+	wide := len(s.c.keys) == 0
+	if other := s.e.busyScript.Load(); other == nil || wide && !other.wide.Load() {
+		s.hold.wide.Store(wide)
 		s.e.busyScript.Store(s.hold)
 	}
 }
@@ -293,10 +298,10 @@ func (s *Script) refusal(cmd *Command) string {
 	if n := len(s.in.Args); cmd.Arity > 0 && n != cmd.Arity || n < -cmd.Arity {
 		return "Wrong number of args calling Redis command from script"
 	}
-	if cmd.Flags&spec.NoScript != 0 {
+	if cmd.Flags&spec.NoScript != 0 && !e.Settings.ScriptsMayAll.Load() {
 		return "This Redis command is not allowed from script"
 	}
-	if e.Role.IsReplica() && !e.Role.linkUp.Load() && !e.Settings.ServeStale.Load() && cmd.Flags&spec.Stale == 0 {
+	if e.IsStale() && cmd.Flags&spec.Stale == 0 {
 		return "Can not execute the command on a stale replica"
 	}
 	if s.opts.ReadOnly && (cmd.write || cmd.mayReplicate) {
@@ -381,7 +386,7 @@ func (c *Ctx) withFlags(cmd *Command) *Command {
 // ScriptRefusal is why a script with flags of its own does not begin, "" when it may. writes says that it may write.
 func (c *Ctx) ScriptRefusal(writes, allowOOM, allowStale, noCluster, readOnlyCommand bool) string {
 	e := c.e
-	stale := e.Role.IsReplica() && !e.Role.linkUp.Load() && !e.Settings.ServeStale.Load()
+	stale := e.IsStale()
 	switch {
 	case noCluster && e.ClusterOn:
 		return "ERR Can not run script on cluster, 'no-cluster' flag is set."

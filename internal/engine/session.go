@@ -62,6 +62,7 @@ type Session struct {
 	noTouch     bool
 	noEvict     bool
 	primaryLink bool // carries the stream of this node's primary
+	inScript    bool // is that of a script
 	replyMode   replyMode
 	more        bool   // Process stopped before it had seen all input
 	written     Offset // log offset behind the last write, for WAIT and the gate

@@ -20,6 +20,7 @@ type Settings struct {
 	ReplicaReadOnly atomic.Bool
 	ServeStale      atomic.Bool  // replica-serve-stale-data
 	BusyAfter       atomic.Int64 // busy-reply-threshold, milliseconds until a script that runs makes others hear BUSY; 0: never
+	ScriptsMayAll   atomic.Bool  // DEBUG SET-DISABLE-DENY-SCRIPTS: commands that are not for scripts are
 	MinReplicas     atomic.Int64
 	MinReplicasLag  atomic.Int64 // seconds
 	ActiveExpire    atomic.Bool  // DEBUG SET-ACTIVE-EXPIRE

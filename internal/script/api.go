@@ -57,7 +57,6 @@ func (vm *VM) openRedis(missing *lua.LFunction) {
 		m := vm.L.NewTable()
 		m.RawSetString("__index", missing)
 		vm.loadAPI.Metatable = m
-		t.RawSetString("register_function", vm.fn("register_function", redisRegister))
 	}
 }
 

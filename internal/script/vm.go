@@ -6,6 +6,7 @@ package script
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -202,11 +203,42 @@ func (vm *VM) noteError(L *lua.LState) int {
 		if fn, err := L.GetInfo("Slf", d, nil); err == nil {
 			if f, ok := fn.(*lua.LFunction); ok && !f.IsG {
 				vm.where = place0{"@" + d.Source, d.CurrentLine}
+				nameCall(L, f.Proto, d.CurrentLine)
 				break
 			}
 		}
 	}
 	return 1
+}
+
+// nameCall tells in the error on top of the stack what was called that cannot be, if the line has one call only.
+func nameCall(L *lua.LState, p *lua.FunctionProto, line int) {
+	s, ok := L.Get(-1).(lua.LString)
+	head, isCall := strings.CutSuffix(string(s), "attempt to call a non-function object")
+	if !ok || !isCall {
+		return
+	}
+	name, n := "", 0
+	for _, c := range p.DbgCalls {
+		if c.Pc < len(p.DbgSourcePositions) && p.DbgSourcePositions[c.Pc] == line {
+			name = c.Name
+			n++
+		}
+	}
+	if n != 1 || name == "" || strings.ContainsAny(name, "?\x00") {
+		return
+	}
+	kind := "global"
+	if i := strings.LastIndexAny(name, ".:"); i >= 0 {
+		kind = map[byte]string{'.': "field", ':': "method"}[name[i]]
+		name = name[i+1:]
+	} else if slices.Contains(p.DbgUpvalues, name) {
+		kind = "upvalue"
+	} else if slices.ContainsFunc(p.DbgLocals, func(l *lua.DbgLocalInfo) bool { return l.Name == name }) {
+		kind = "local"
+	}
+	L.Pop(1)
+	L.Push(lua.LString(head + "attempt to call " + kind + " '" + name + "' (a nil value)"))
 }
 
 // Stop ends the script that runs; any goroutine may call it.

@@ -90,6 +90,9 @@ func (s *Server) rewriteConfig() error {
 	return vfs.WriteFileAtomic(s.fs, s.confFile, []byte(s.store.Rewrite(string(old), nil)))
 }
 
+// errLibrariesThere ends DEBUG RELOAD NOFLUSH: what the file holds is there already.
+var errLibrariesThere = errors.New("a library of functions is there already")
+
 // reload is DEBUG RELOAD.
 func (s *Server) reload(o command.ReloadOptions) error {
 	if o.Save {
@@ -105,6 +108,9 @@ func (s *Server) reload(o command.ReloadOptions) error {
 		}
 		s.engine.UnlockAll()
 		s.engine.FreeTrash(trashPerHold)
+	}
+	if n := len(s.scripts.Codes()); n > 0 && !o.Flush && !o.Merge {
+		return errLibrariesThere
 	}
 	_, err := s.saver.LoadInto(o.Merge)
 	return err

@@ -43,7 +43,7 @@ func cmdClientList(c *engine.Ctx) {
 	var text strings.Builder
 	for _, s := range c.Engine().Clients.All() {
 		if keep(s) {
-			text.WriteString(clientLine(c, s))
+			text.WriteString(ClientLine(s, int64(c.Now)))
 			text.WriteByte('\n')
 		}
 	}
@@ -103,10 +103,9 @@ func letters(flags uint32) string {
 // sessionBytes is about what a connection takes besides its buffers.
 const sessionBytes = 1024
 
-// clientLine is the line of a connection, with the fields of Redis 7.2 in their order.
-func clientLine(c *engine.Ctx, s *engine.Session) string {
+// ClientLine is the line of a connection, with the fields of Redis 7.2 in their order. now is Unix time in milliseconds.
+func ClientLine(s *engine.Session, now int64) string {
 	info := s.Info()
-	now := int64(c.Now)
 	events := "r"
 	if info.Output > 0 {
 		events = "rw"

@@ -2,11 +2,10 @@ package command
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"crypto/subtle"
 	"fmt"
 	"time"
 
+	"github.com/covey-db/covey/internal/acl"
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/num"
 	"github.com/covey-db/covey/internal/resp"
@@ -79,10 +78,10 @@ const (
 )
 
 func cmdAuth(c *engine.Ctx) {
-	user, password := []byte("default"), c.Args[1]
+	user, password := []byte(acl.DefaultName), c.Args[1]
 	switch len(c.Args) {
 	case 2:
-		if _, needed := c.Engine().Settings.Password(); !needed {
+		if c.Engine().Access.Users.Default().User().NoPass {
 			c.Err(errNoPassword)
 			return
 		}
@@ -97,16 +96,19 @@ func cmdAuth(c *engine.Ctx) {
 	}
 }
 
-// login checks the password in constant time; false when the refusal has been replied.
+// login makes the session act as a user; false when the refusal has been replied.
 func login(c *engine.Ctx, user, password []byte) bool {
-	want, needed := c.Engine().Settings.Password()
-	given, right := sha256.Sum256(password), sha256.Sum256(want)
-	same := subtle.ConstantTimeCompare(given[:], right[:]) == 1
-	if string(user) != "default" || needed && !same {
+	account := c.Engine().Access.Users.Login(user, password)
+	if account == nil {
+		where := acl.TopLevel
+		if c.InExec() {
+			where = acl.InMulti
+		}
+		c.NoteDenied(acl.DeniedAuth, where, string(c.Args[0]), string(user))
 		c.Err(errWrongPass)
 		return false
 	}
-	c.S.Login("default")
+	c.S.Login(account)
 	return true
 }
 

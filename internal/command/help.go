@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/covey-db/covey/internal/engine"
@@ -26,4 +27,10 @@ func subcommandErr(c *engine.Ctx) {
 	}
 	c.Err("ERR unknown subcommand or wrong number of arguments for '" + string(word) + "'. Try " +
 		strings.ToUpper(string(c.Args[0])) + " HELP.")
+}
+
+// replySubcommandSyntax refuses arguments that no form of a subcommand has.
+func replySubcommandSyntax(c *engine.Ctx) {
+	c.Err(fmt.Sprintf("ERR unknown subcommand or wrong number of arguments for '%.128s'. Try %s HELP.", cString(c.Args[1]),
+		strings.ToUpper(c.Cmd.Parent.Name)))
 }

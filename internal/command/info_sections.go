@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/covey-db/covey/internal/acl"
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/mem"
 )
@@ -238,6 +239,10 @@ func infoStats(w *infoWriter) {
 	w.add("unexpected_error_replies", s.UnexpErrors.Load())
 	w.add("total_error_replies", totalErrors(e))
 	w.add("dump_payload_sanitizations", 0)
+	w.add("acl_access_denied_auth", s.Denied[acl.DeniedAuth].Load())
+	w.add("acl_access_denied_cmd", s.Denied[acl.DeniedCommand].Load())
+	w.add("acl_access_denied_key", s.Denied[acl.DeniedKey].Load())
+	w.add("acl_access_denied_channel", s.Denied[acl.DeniedChannel].Load())
 	w.add("total_reads_processed", n.Reads.Load())
 	w.add("total_writes_processed", n.Writes.Load())
 	w.add("io_threaded_reads_processed", 0)

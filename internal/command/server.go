@@ -12,9 +12,8 @@ import (
 
 func serverHandlers(d Deps) map[string]engine.Handler {
 	return map[string]engine.Handler{
-		"shutdown":   {Run: func(c *engine.Ctx) { cmdShutdown(c, d) }},
-		"lolwut":     {Run: cmdLolwut},
-		"acl|whoami": {Run: func(c *engine.Ctx) { c.BulkString(c.S.Info().User) }},
+		"shutdown": {Run: func(c *engine.Ctx) { cmdShutdown(c, d) }},
+		"lolwut":   {Run: cmdLolwut},
 
 		"module|list":   {Run: func(c *engine.Ctx) { c.Array(0) }},
 		"module|load":   {Run: cmdModule},

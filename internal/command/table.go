@@ -5,6 +5,7 @@ package command
 import (
 	"time"
 
+	"github.com/covey-db/covey/internal/acl"
 	"github.com/covey-db/covey/internal/config"
 	"github.com/covey-db/covey/internal/engine"
 )
@@ -47,6 +48,9 @@ type Deps struct {
 	ReleaseMemory func()
 	// Broadcast hands a message of PUBLISH or SPUBLISH to the other nodes of the cluster; it keeps the slices.
 	Broadcast func(channel, message []byte, sharded bool)
+	// LoadUsers replaces all users by those in the ACL file, SaveUsers writes them there; nil without such a file.
+	LoadUsers func() ([]acl.Change, error)
+	SaveUsers func() error
 	// Memory measures the process and what lies outside the arenas: MEMORY STATS and MEMORY DOCTOR.
 	Memory func() ProcessMemory
 	// Scripts keeps scripts and functions; nil: a store of their own.
@@ -81,6 +85,7 @@ func Table(d Deps) map[string]engine.Handler {
 		pubsubHandlers(d),
 		transactionHandlers(),
 		clientHandlers(),
+		aclHandlers(d),
 		configHandlers(d),
 		commandHandlers(),
 		infoHandlers(d),

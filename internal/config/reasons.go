@@ -14,9 +14,6 @@ const (
 	refuseTLS        = "TLS is not implemented yet, so connections would not be encrypted"
 )
 
-// UsersRefused is why user lines and aclfile are refused by the server.
-const UsersRefused = "access control lists are not implemented yet, so the rules of users would not be in force"
-
 type reason string
 
 func (r reason) Error() string { return string(r) }

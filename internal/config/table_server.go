@@ -94,7 +94,6 @@ func generalDirectives() []Directive {
 
 const (
 	noTLS = "there is no TLS yet: tls-port, tls-cluster and tls-replication are refused"
-	noACL = "there are no users but default yet: user lines and aclfile are refused"
 )
 
 const noCPULists = "the Go runtime places threads; use taskset or a cgroup"
@@ -118,9 +117,9 @@ func allowWords() []Word {
 func securityDirectives() []Directive {
 	return []Directive{
 		{Name: "requirepass", Kind: Text, Is: Sensitive | EmptyUnset},
-		{Name: "aclfile", Kind: Text, Is: Immutable, NoEffect: noACL},
-		{Name: "acllog-max-len", Kind: Number, Max: int64Max, Default: "128", NoEffect: noACL},
-		{Name: "acl-pubsub-default", Kind: Enum, Words: []Word{{"allchannels", 1}, {"resetchannels", 0}}, Default: "resetchannels", NoEffect: noACL},
+		{Name: "aclfile", Kind: Text, Is: Immutable},
+		{Name: "acllog-max-len", Kind: Number, Max: int64Max, Default: "128"},
+		{Name: "acl-pubsub-default", Kind: Enum, Words: []Word{{"allchannels", 1}, {"resetchannels", 0}}, Default: "resetchannels"},
 		{Name: "enable-protected-configs", Kind: Enum, Is: Immutable, Words: allowWords(), Default: "no"},
 		{Name: "enable-debug-command", Kind: Enum, Is: Immutable, Words: allowWords(), Default: "no"},
 		{Name: "enable-module-command", Kind: Enum, Is: Immutable, Words: allowWords(), Default: "no"},

@@ -92,9 +92,13 @@ func (c *Ctx) admit() *Command {
 	if c.S.primaryLink {
 		return cmd
 	}
+	if text := c.denied(cmd); text != "" {
+		c.refuse(text)
+		return nil
+	}
 	if text := c.refusal(cmd); text != "" {
 		// A node that cannot serve the key now still knows who can.
-		if text == ErrNoAuth || !c.e.ClusterOn || !cmd.keyed || c.routedNow(cmd) {
+		if !c.e.ClusterOn || !cmd.keyed || c.routedNow(cmd) {
 			c.refuse(text)
 			return nil
 		}
@@ -131,8 +135,6 @@ const errExecRefused = "EXECABORT Transaction discarded because of: "
 func (c *Ctx) refusal(cmd *Command) string {
 	e, s := c.e, c.S
 	switch {
-	case !s.loggedIn && cmd.Flags&spec.NoAuth == 0:
-		return ErrNoAuth
 	case e.Settings.MaxMemory().Load() > 0 && !e.Evictor.makeRoom(c) && (cmd.denyOOM || c.queuedDenyOOM(cmd)):
 		return ErrOOM
 	}

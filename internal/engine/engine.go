@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/covey-db/covey/internal/acl"
 	"github.com/covey-db/covey/internal/clock"
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/slot"
@@ -30,7 +31,8 @@ type Options struct {
 	Parts     [keyspace.Shards]*keyspace.Part
 	Used      *atomic.Int64 // where the arenas publish what they hold
 	Databases int
-	Cluster   bool // cluster mode: one database, slots are routed
+	Cluster   bool          // cluster mode: one database, slots are routed
+	Users     *acl.Registry // nil: the default user alone
 }
 
 // Engine is the kernel of one node. Its methods may be called by any goroutine unless they say otherwise.
@@ -49,6 +51,7 @@ type Engine struct {
 	Evictor   Evictor
 	Libraries LibraryStore // functions; nil when there can be none. Set before the first client comes
 	PubSub    PubSub
+	Access    Access
 	own       ownKeys
 	ClusterOn bool
 	ReplOut   atomic.Int64 // bytes sent to replicas
@@ -76,6 +79,8 @@ type Engine struct {
 	}
 }
 
+const aclLogDefault = 128 // acllog-max-len
+
 // New builds an engine with an empty keyspace.
 func New(opts Options) *Engine {
 	e := &Engine{
@@ -97,6 +102,10 @@ func New(opts Options) *Engine {
 	e.Stats.init(opts.Table)
 	e.Evictor.init(e)
 	e.PubSub.init(e)
+	e.Access = Access{Users: opts.Users, LogMax: func() int { return aclLogDefault }}
+	if e.Access.Users == nil {
+		e.Access.Users = acl.NewRegistry(opts.Table)
+	}
 	e.Pause.ended = e.serveAfterPause
 	e.Role.e = e
 	for i := range e.shards {

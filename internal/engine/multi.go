@@ -260,7 +260,9 @@ func (c *Ctx) execAll(m *multi) {
 			c.findKeys(q.cmd)
 		}
 		start := c.W.nanos()
-		q.cmd.run(c)
+		if c.recheck(q.cmd) {
+			q.cmd.run(c)
+		}
 		c.endCommand()
 		c.W.count(q.cmd, c.W.nanos()-start, c.failed)
 	}

@@ -90,8 +90,11 @@ func (s *Session) Info() SessionInfo {
 	}
 	info.Query, info.Output = s.conn.Buffered()
 	s.names.Lock()
-	info.Name, info.LibName, info.LibVer, info.User = s.names.name, s.names.libName, s.names.libVer, s.names.user
+	info.Name, info.LibName, info.LibVer = s.names.name, s.names.libName, s.names.libVer
 	s.names.Unlock()
+	if a := s.Account(); a != nil {
+		info.User = a.Name()
+	}
 	return info
 }
 
@@ -121,22 +124,6 @@ func (s *Session) SetLib(name, version *string) {
 	if version != nil {
 		s.names.libVer = *version
 	}
-}
-
-// Login marks the session as authenticated.
-func (s *Session) Login(user string) {
-	s.loggedIn = true
-	s.parser.Limits.Unauthenticated = false
-	s.names.Lock()
-	s.names.user = user
-	s.names.Unlock()
-}
-
-// Logout is what RESET does when a password is needed.
-func (s *Session) Logout() {
-	_, needed := s.e.Settings.Password()
-	s.loggedIn = !needed
-	s.parser.Limits.Unauthenticated = needed
 }
 
 // Flags are the session's flags; any goroutine may ask.

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/covey-db/covey/internal/acl"
 	"github.com/covey-db/covey/internal/clock"
 	"github.com/covey-db/covey/internal/resp"
 )
@@ -71,6 +72,8 @@ type Session struct {
 	watching    []*watch
 	watchBroken atomic.Bool // any thread that holds the shard lock of a watched key
 
+	account atomic.Pointer[acl.Account] // whom the session acts as; its thread sets it, any goroutine reads
+
 	wait   waitState
 	subs   subscriptions
 	pusher Pusher // the connection, if it can
@@ -83,7 +86,7 @@ type Session struct {
 	queued  atomic.Int32 // commands queued in MULTI, -1 outside
 	names   struct {
 		sync.Mutex
-		name, libName, libVer, user string
+		name, libName, libVer string
 	}
 }
 
@@ -126,13 +129,10 @@ func (e *Engine) NewSession(conn Conn, peer Peer) *Session {
 	s := &Session{e: e, conn: conn, Peer: peer, proto: resp.RESP2, Created: e.Clock.Now()}
 	s.pusher, _ = conn.(Pusher)
 	s.queued.Store(-1)
-	s.names.user = "default"
 	if peer.Unix {
 		s.setFlag(FlagUnix, true)
 	}
-	_, needed := e.Settings.Password()
-	s.loggedIn = !needed
-	s.parser.Limits.Unauthenticated = needed
+	s.Logout()
 	s.last.Store(int64(s.Created))
 	e.Clients.add(s)
 	e.Stats.Connections.Add(1)
@@ -143,6 +143,7 @@ func (e *Engine) NewSession(conn Conn, peer Peer) *Session {
 func (e *Engine) NewPrimaryLink(conn Conn, peer Peer) *Session {
 	s := e.NewSession(conn, peer)
 	s.loggedIn, s.primaryLink = true, true
+	s.account.Store(nil)
 	s.parser.Limits.Unauthenticated = false
 	s.parser.Limits.MaxBulk = math.MaxInt64
 	s.replyMode = replyOff
@@ -173,9 +174,6 @@ func (s *Session) Closing() bool { return s.state == stateClosing }
 
 // Taken says whether the connection was hijacked.
 func (s *Session) Taken() bool { return s.state == stateTaken }
-
-// LoggedIn says whether the client has authenticated, or need not.
-func (s *Session) LoggedIn() bool { return s.loggedIn }
 
 // Written is the log offset behind the session's last write.
 func (s *Session) Written() Offset { return s.written }

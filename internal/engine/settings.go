@@ -22,16 +22,15 @@ type Settings struct {
 	BusyAfter       atomic.Int64 // busy-reply-threshold, milliseconds until a script that runs makes others hear BUSY; 0: never
 	ScriptsMayAll   atomic.Bool  // DEBUG SET-DISABLE-DENY-SCRIPTS: commands that are not for scripts are
 	MinReplicas     atomic.Int64
-	MinReplicasLag  atomic.Int64 // seconds
-	ActiveExpire    atomic.Bool  // DEBUG SET-ACTIVE-EXPIRE
-	FullCoverage    atomic.Bool  // cluster-require-full-coverage
-	ReadsWhenDown   atomic.Bool  // cluster-allow-reads-when-down
-	Events          atomic.Int64 // notify-keyspace-events
-	PubsubWhenDown  atomic.Bool  // cluster-allow-pubsubshard-when-down
-	WritesRefused   atomic.Bool  // the last background save failed and stop-writes-on-bgsave-error is on
-	DebugAllowed    atomic.Int32 // enable-debug-command: 0 no, 1 local, 2 yes
-	ModuleAllowed   atomic.Int32 // enable-module-command, likewise
-	password        atomic.Pointer[[]byte]
+	MinReplicasLag  atomic.Int64   // seconds
+	ActiveExpire    atomic.Bool    // DEBUG SET-ACTIVE-EXPIRE
+	FullCoverage    atomic.Bool    // cluster-require-full-coverage
+	ReadsWhenDown   atomic.Bool    // cluster-allow-reads-when-down
+	Events          atomic.Int64   // notify-keyspace-events
+	PubsubWhenDown  atomic.Bool    // cluster-allow-pubsubshard-when-down
+	WritesRefused   atomic.Bool    // the last background save failed and stop-writes-on-bgsave-error is on
+	DebugAllowed    atomic.Int32   // enable-debug-command: 0 no, 1 local, 2 yes
+	ModuleAllowed   atomic.Int32   // enable-module-command, likewise
 	OutputLimits    [3]OutputLimit // by client class: normal, replica, pubsub
 	IdleTimeoutMs   atomic.Int64
 	ProtectedMode   atomic.Bool
@@ -68,23 +67,4 @@ func (s *Settings) setDefaults() {
 	s.OutputLimits[2].HardBytes.Store(32 << 20)
 	s.OutputLimits[2].SoftBytes.Store(8 << 20)
 	s.OutputLimits[2].SoftSeconds.Store(60)
-}
-
-// SetPassword sets requirepass; empty means none is needed.
-func (s *Settings) SetPassword(p string) {
-	if p == "" {
-		s.password.Store(nil)
-		return
-	}
-	b := []byte(p)
-	s.password.Store(&b)
-}
-
-// Password returns requirepass and whether one is set.
-func (s *Settings) Password() ([]byte, bool) {
-	p := s.password.Load()
-	if p == nil {
-		return nil, false
-	}
-	return *p, true
 }

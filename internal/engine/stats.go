@@ -5,11 +5,13 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/covey-db/covey/internal/acl"
 	"github.com/covey-db/covey/internal/spec"
 )
 
 // Stats are counters of rare events and the settled part of the per-command counters.
 type Stats struct {
+	Denied        [acl.DeniedAuth + 1]atomic.Int64 // refused by access control, by reason
 	ExpiredKeys   atomic.Int64
 	ExpiredFields atomic.Int64 // of hashes
 	ExpiredStale  atomic.Int64 // per mille of expired keys the last active cycle met

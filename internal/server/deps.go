@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/covey-db/covey/internal/acl"
 	"github.com/covey-db/covey/internal/command"
 	"github.com/covey-db/covey/internal/replication"
 	"github.com/covey-db/covey/internal/script"
@@ -40,6 +41,10 @@ func (s *Server) deps() command.Deps {
 	}
 	if s.confFile != "" {
 		d.RewriteConfig = s.rewriteConfig
+	}
+	if file := s.store.String("aclfile"); file != "" {
+		d.LoadUsers = func() ([]acl.Change, error) { return s.readUsers(s.engine.Access.Users, file) }
+		d.SaveUsers = s.saveUsers
 	}
 	return d
 }
@@ -87,7 +92,7 @@ func (s *Server) rewriteConfig() error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return vfs.WriteFileAtomic(s.fs, s.confFile, []byte(s.store.Rewrite(string(old), nil)))
+	return vfs.WriteFileAtomic(s.fs, s.confFile, []byte(s.store.Rewrite(string(old), s.userLines())))
 }
 
 // errLibrariesThere ends DEBUG RELOAD NOFLUSH: what the file holds is there already.

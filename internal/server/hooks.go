@@ -29,6 +29,7 @@ func (s *Server) hook() {
 		s.store.HookAll(p.names, p.apply)
 	}
 	s.store.HookAll([]string{"port", "bind"}, func(c config.Snapshot) error { return s.relisten(int(c.Int("port"))) })
+	s.hooked = true
 	s.store.Hook("dir", func(v config.Value) error { return s.checkDir(v.String()) })
 }
 
@@ -58,7 +59,6 @@ func (s *Server) puts() []put {
 		toggle("cluster-allow-reads-when-down", set.ReadsWhenDown.Store),
 		toggle("cluster-allow-pubsubshard-when-down", set.PubsubWhenDown.Store),
 		toggle("protected-mode", set.ProtectedMode.Store),
-		{[]string{"requirepass"}, func(c config.Snapshot) error { set.SetPassword(c.String("requirepass")); return nil }},
 		{[]string{"enable-debug-command"}, func(c config.Snapshot) error {
 			set.DebugAllowed.Store(gateOf(c.String("enable-debug-command")))
 			return nil
@@ -74,6 +74,7 @@ func (s *Server) puts() []put {
 		{[]string{"oom-score-adj", "oom-score-adj-values"}, s.putOOMScore},
 	}
 	list = append(list, encodingPuts(&set.Encoding)...)
+	list = append(list, s.usersPuts()...)
 	list = append(list, put{[]string{"min-replicas-to-write", "min-replicas-max-lag"}, func(c config.Snapshot) error {
 		set.MinReplicas.Store(c.Int("min-replicas-to-write"))
 		set.MinReplicasLag.Store(c.Int("min-replicas-max-lag"))

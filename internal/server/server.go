@@ -52,6 +52,7 @@ type Server struct {
 	mover  *migrate.Migrator
 	loops  *transport.Loops
 	output *logFile
+	hooked bool // the configuration's hooks are in place
 	fs     vfs.FS
 	oom    oomScore
 
@@ -85,10 +86,11 @@ func New(opts Options) (*Server, error) {
 
 // build makes the parts from the bottom up.
 func (s *Server) build(loaded *config.Loaded) error {
-	if err := s.refuseUsers(loaded); err != nil {
+	table, err := spec.Load()
+	if err != nil {
 		return err
 	}
-	table, err := spec.Load()
+	users, err := s.loadUsers(table, loaded.Users)
 	if err != nil {
 		return err
 	}
@@ -105,6 +107,7 @@ func (s *Server) build(loaded *config.Loaded) error {
 	s.engine = engine.New(engine.Options{
 		Table: table, Clock: clock.Real(), Seed: uint64(time.Now().UnixNano()), RunID: replication.NewID(),
 		HashSeed: maphash.MakeSeed(), Parts: newParts(databases, used), Used: used, Databases: databases, Cluster: cluster,
+		Users: users,
 	})
 	s.taker = snapshot.NewTaker(s.engine)
 	s.saver = persist.New(persist.Options{Engine: s.engine, Taker: s.taker, Settings: s.persistSettings, FS: s.fs, Log: s.log, Sending: func() bool { return s.repl.Sending() }})
@@ -130,17 +133,6 @@ func (s *Server) build(loaded *config.Loaded) error {
 	s.engine.Libraries = &s.scripts
 	s.scripts.Log = s.logOfScript
 	s.engine.Register(all)
-	return nil
-}
-
-// refuseUsers ends the start where users are defined whose rules nobody would enforce.
-func (s *Server) refuseUsers(loaded *config.Loaded) error {
-	if len(loaded.Users) > 0 {
-		return loaded.Users[0].Fail(config.UsersRefused)
-	}
-	if file := s.store.String("aclfile"); file != "" {
-		return &config.Error{Reason: "aclfile " + file + ": " + config.UsersRefused}
-	}
 	return nil
 }
 

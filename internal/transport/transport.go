@@ -30,7 +30,7 @@ const protectedText = "-DENIED Covey is running in protected mode: no password i
 // refusal is the text for a connection that must not become a session, "" to accept it.
 func refusal(e *engine.Engine, peer engine.Peer) string {
 	if e.Settings.ProtectedMode.Load() && !peer.Loopback && !peer.Unix {
-		if _, protected := e.Settings.Password(); !protected {
+		if e.Access.Users.Default().User().NoPass {
 			return protectedText
 		}
 	}

@@ -235,7 +235,7 @@ func TestMaxClients(t *testing.T) {
 
 func TestStrangers(t *testing.T) {
 	d := open(t, 1)
-	d.e.Settings.SetPassword("secret")
+	d.e.Access.Users.SetDefaultPassword([]byte("secret"))
 	for _, input := range []string{"*11\r\n", "*2\r\n$4\r\nECHO\r\n$16385\r\n"} {
 		c := d.dialRaw()
 		if _, err := c.Write([]byte(input)); err != nil {
@@ -255,7 +255,7 @@ func TestStrangers(t *testing.T) {
 // TestStrangerThatReadsLate has more refusals than the socket takes; when it reads at last, all of them come.
 func TestStrangerThatReadsLate(t *testing.T) {
 	d := open(t, 1)
-	d.e.Settings.SetPassword("secret")
+	d.e.Access.Users.SetDefaultPassword([]byte("secret"))
 	c := d.dialRaw()
 	const rounds = 100000
 	var writer sync.WaitGroup
@@ -282,7 +282,7 @@ func TestProtectedMode(t *testing.T) {
 	if got := refusal(d.e, outside); got != protectedText {
 		t.Errorf("got %q", got)
 	}
-	d.e.Settings.SetPassword("secret")
+	d.e.Access.Users.SetDefaultPassword([]byte("secret"))
 	if got := refusal(d.e, outside); got != "" {
 		t.Errorf("with a password: got %q", got)
 	}

@@ -2,6 +2,7 @@ package object
 
 import (
 	"math"
+	"slices"
 
 	"github.com/covey-db/covey/internal/enc/intset"
 	"github.com/covey-db/covey/internal/enc/listpack"
@@ -218,15 +219,20 @@ func (e *SetEdit) ToIntset() {
 	if e.enc == keyspace.EncIntset || int64(s.Len()) > min(e.limits.SetIntset.Load(), intsetMax) {
 		return
 	}
-	numbers := intset.New(make([]byte, 0, intset.EmptySize+8*s.Len()))
+	numbers := make([]int64, 0, s.Len())
 	s.EachText(func(text []byte) bool {
 		v, ok := num.ParseInt(text)
 		invariant.That(ok, "object: an intset is to be made of what is no number")
-		numbers, _ = intset.Add(numbers, v)
+		numbers = append(numbers, v)
 		return true
 	})
+	slices.Sort(numbers) // so that each one is added at the end
+	small := intset.New(e.Scratch()[:0])
+	for _, v := range numbers {
+		small, _ = intset.Add(small, v)
+	}
 	e.Discard()
-	e.enc, e.small = keyspace.EncIntset, numbers
+	e.enc, e.small = keyspace.EncIntset, small
 }
 
 // makeOwn copies a small set out of its record.

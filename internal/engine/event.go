@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"github.com/covey-db/covey/internal/config"
-	"github.com/covey-db/covey/internal/keyspace"
 )
 
 // This file holds what a command says of its keys beside changing them: that others may wait for them, and that somebody
@@ -40,7 +39,7 @@ func (c *Ctx) WantsEvents() bool { return c.e.Settings.Events.Load() != 0 }
 // SetEvents sets the classes that are published (notify-keyspace-events).
 func (e *Engine) SetEvents(classes int64) {
 	e.Settings.Events.Store(classes)
-	var born func(db int, k *keyspace.Key)
+	var born func(db int, name []byte)
 	if classes&config.EventNew != 0 {
 		born = e.notifyNew
 	}
@@ -51,9 +50,9 @@ func (e *Engine) SetEvents(classes int64) {
 	}
 }
 
-func (e *Engine) notifyNew(db int, k *keyspace.Key) {
+func (e *Engine) notifyNew(db int, name []byte) {
 	if !e.loading.Load() && e.Settings.Events.Load()&config.EventNew != 0 {
-		e.notify(nil, "new", db, k.Bytes)
+		e.notify(nil, "new", db, name)
 	}
 }
 

@@ -90,9 +90,9 @@ type Part struct {
 	dropper  Dropper
 	hasher   Hasher // of members
 	shard    int
-	born     func(db int, k *Key) // told of each new key; nil mostly
-	clock    uint32               // stamp of new records, 24 bits
-	keep     bool                 // an overwritten record keeps its stamp
+	born     func(db int, name []byte) // told of each new key; nil mostly
+	clock    uint32                    // stamp of new records, 24 bits
+	keep     bool                      // an overwritten record keeps its stamp
 	lanes    [Lanes]lane
 	trash    []*trash     // databases and slots that were flushed and wait to be freed
 	due      expireCursor // where ExpireDue goes on
@@ -134,7 +134,7 @@ func (p *Part) Databases() int { return len(p.dbs) }
 func (p *Part) SetClock(stamp uint32, keep bool) { p.clock, p.keep = stamp&clockMask, keep }
 
 // OnNew sets who is told of each key that was not there before; nil is nobody. He must not touch the part.
-func (p *Part) OnNew(born func(db int, k *Key)) { p.born = born }
+func (p *Part) OnNew(born func(db int, name []byte)) { p.born = born }
 
 // table is the table of a slot, nil when the database holds nothing.
 func (p *Part) table(db int, s slot.ID) *slotTable {

@@ -109,7 +109,7 @@ func (p *Part) put(db int, k *Key, v value, expireAt int64) (replaced bool) {
 		d.bound = min(d.bound, expireAt)
 	}
 	if p.born != nil {
-		p.born(db, k)
+		p.born(db, k.Bytes)
 	}
 	return false
 }

@@ -139,7 +139,8 @@ func (p *pair) must(t rapid.TB, s *side, conn int, args ...string) reply.Value {
 // giveOurs makes a key of the other server what it is in the server under test.
 func (p *pair) giveOurs(t rapid.TB, conn int, key string) {
 	if dump := p.must(t, &p.sut, conn, "DUMP", key); dump.Kind == reply.Bulk {
-		p.must(t, &p.redis, conn, "RESTORE", key, "0", dump.Text, "REPLACE")
+		at := max(0, p.must(t, &p.sut, conn, "PEXPIRETIME", key).Int)
+		p.must(t, &p.redis, conn, "RESTORE", key, strconv.FormatInt(at, 10), dump.Text, "REPLACE", "ABSTTL")
 		return
 	}
 	p.must(t, &p.redis, conn, "DEL", key)

@@ -192,10 +192,3 @@ func (c *Ctx) ResetState() {
 	s.replyMode = replyOn
 	s.Logout()
 }
-
-// userName is the name of the user the session is logged in as.
-func (s *Session) userName() string {
-	s.names.Lock()
-	defer s.names.Unlock()
-	return s.names.user
-}

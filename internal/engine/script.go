@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/covey-db/covey/internal/acl"
 	"github.com/covey-db/covey/internal/resp"
 	"github.com/covey-db/covey/internal/spec"
 )
@@ -85,7 +86,7 @@ func (s *Script) begin(c *Ctx, o ScriptOptions) {
 	s.own.ID, s.own.Peer = c.S.ID, c.S.Peer
 	s.own.loggedIn, s.own.readonly, s.own.noTouch = true, c.S.readonly, c.S.noTouch
 	s.own.primaryLink = c.S.primaryLink
-	s.own.names.user = c.S.userName()
+	s.own.account.Store(c.S.Account())
 	s.reset()
 	s.set, s.slot = 0, -1
 	if len(c.keys) > 0 {
@@ -303,6 +304,9 @@ func (s *Script) refusal(cmd *Command) string {
 	}
 	if e.IsStale() && cmd.Flags&spec.Stale == 0 {
 		return "Can not execute the command on a stale replica"
+	}
+	if v := s.in.Check(cmd, s.in.Args, acl.InScript); v.Reason != acl.Allowed {
+		return "ACL failure in script: " + s.own.user().Refusal(v, cmd.Row)
 	}
 	if s.opts.ReadOnly && (cmd.write || cmd.mayReplicate) {
 		return "Write commands are not allowed from read-only scripts."

@@ -90,7 +90,11 @@ func (c *Ctx) NoteDenied(why acl.Reason, where acl.Context, object, user string)
 	c.e.Stats.Denied[why].Add(1)
 	entry := acl.Entry{Reason: why, Context: where, Object: object, User: user}
 	if c.e.Access.Line != nil {
-		entry.Client = c.e.Access.Line(c.S)
+		client := c.S
+		if client.client != nil {
+			client = client.client
+		}
+		entry.Client = c.e.Access.Line(client)
 	}
 	c.e.Access.Log.Add(entry, c.Now, c.e.Access.LogMax())
 }

@@ -87,6 +87,7 @@ func (s *Script) begin(c *Ctx, o ScriptOptions) {
 	s.own.loggedIn, s.own.readonly, s.own.noTouch = true, c.S.readonly, c.S.noTouch
 	s.own.primaryLink = c.S.primaryLink
 	s.own.account.Store(c.S.Account())
+	s.own.client = c.S
 	s.reset()
 	s.set, s.slot = 0, -1
 	if len(c.keys) > 0 {

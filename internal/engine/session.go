@@ -72,6 +72,7 @@ type Session struct {
 	watching    []*watch
 	watchBroken atomic.Bool // any thread that holds the shard lock of a watched key
 
+	client  *Session                    // of a script's session: whose script it is
 	account atomic.Pointer[acl.Account] // whom the session acts as; its thread sets it, any goroutine reads
 
 	wait   waitState

@@ -206,7 +206,9 @@ func replyHello(c *engine.Ctx) {
 
 func cmdTime(c *engine.Ctx) {
 	now := time.UnixMilli(int64(c.Engine().Clock.Now()))
-	if live := time.Now(); live.Sub(now).Abs() < time.Second {
+	if c.InScript() {
+		now = time.UnixMilli(int64(c.Now)) // time stands still for a script
+	} else if live := time.Now(); live.Sub(now).Abs() < time.Second {
 		now = live // the engine's clock has milliseconds, TIME shows microseconds
 	}
 	c.Array(2)

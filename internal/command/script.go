@@ -3,7 +3,6 @@ package command
 import (
 	"bytes"
 	"errors"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -387,21 +386,36 @@ func cmdScriptHelp(c *engine.Ctx) {
 		"    Cache a script without running it.")
 }
 
-// scriptInfo are the lines of INFO about scripts and functions.
-func (s *Scripts) scriptInfo() [][2]string {
-	n, size := s.Cached()
+// addScripts adds the figures of scripts and functions to INFO.
+func (w *infoWriter) addScripts() {
+	s := w.d.Scripts
+	cached, source := s.Cached()
 	libraries, functions := s.functions.Now().Count()
-	code := 0
+	code := int64(0)
 	for _, l := range s.functions.Now().Sorted() {
-		code += len(l.Code)
+		code += int64(len(l.Code))
 	}
-	return [][2]string{
-		{"number_of_cached_scripts", strconv.Itoa(n)},
-		{"number_of_functions", strconv.Itoa(functions)},
-		{"number_of_libraries", strconv.Itoa(libraries)},
-		{"used_memory_scripts_eval", strconv.FormatInt(size, 10)},
-		{"used_memory_functions", strconv.Itoa(code)},
-	}
+	eval, fn := s.machines[forEval].size(), s.machines[forFunctions].size()
+	w.add("used_memory_lua", eval)
+	w.add("used_memory_vm_eval", eval)
+	w.add("used_memory_lua_human", human(eval))
+	w.add("used_memory_scripts_eval", source)
+	w.add("number_of_cached_scripts", cached)
+	w.add("number_of_functions", functions)
+	w.add("number_of_libraries", libraries)
+	w.add("used_memory_vm_functions", fn)
+	w.add("used_memory_vm_total", eval+fn)
+	w.add("used_memory_vm_total_human", human(eval+fn))
+	w.add("used_memory_functions", code)
+	w.add("used_memory_scripts", source+code)
+	w.add("used_memory_scripts_human", human(source+code))
+}
+
+// size is about what the machines that run nothing take, in bytes.
+func (m *machines) size() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return int64(len(m.idle)) * machineBytes
 }
 
 // codeError is an error of ours as a reply.

@@ -87,7 +87,7 @@ func (s *sorter) collect(c *engine.Ctx, rec keyspace.Rec) {
 		set := object.OpenSet(c.Part(0), rec)
 		s.items = make([]sortItem, 0, set.Len())
 		s.isSet = true
-		if s.unsorted && s.store { // the same result wherever the command is repeated
+		if s.unsorted && (s.store || c.InScript()) { // the same result wherever the command is repeated
 			s.unsorted, s.alpha, s.by = false, true, nil
 		}
 		set.Each(func(m object.Member) bool {

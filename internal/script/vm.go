@@ -228,17 +228,31 @@ func nameCall(L *lua.LState, p *lua.FunctionProto, line int) {
 	if n != 1 || name == "" || strings.ContainsAny(name, "?\x00") {
 		return
 	}
-	kind := "global"
-	if i := strings.LastIndexAny(name, ".:"); i >= 0 {
-		kind = map[byte]string{'.': "field", ':': "method"}[name[i]]
-		name = name[i+1:]
-	} else if slices.Contains(p.DbgUpvalues, name) {
-		kind = "upvalue"
-	} else if slices.ContainsFunc(p.DbgLocals, func(l *lua.DbgLocalInfo) bool { return l.Name == name }) {
-		kind = "local"
-	}
 	L.Pop(1)
-	L.Push(lua.LString(head + "attempt to call " + kind + " '" + name + "' (a nil value)"))
+	L.Push(lua.LString(head + "attempt to call " + kindOf(p, name, line) + " '" + name + "' (a nil value)"))
+}
+
+// kindOf says how a line gets at what it calls by a name.
+func kindOf(p *lua.FunctionProto, name string, line int) string {
+	for pc, inst := range p.Code {
+		if p.DbgSourcePositions[pc] != line {
+			continue
+		}
+		bx := int(inst & 0x3ffff)
+		if int(inst>>26) == lua.OP_GETGLOBAL && bx < len(p.Constants) && p.Constants[bx] == lua.LString(name) {
+			return "global"
+		}
+		if int(inst>>26) == lua.OP_SELF {
+			return "method"
+		}
+	}
+	if slices.Contains(p.DbgUpvalues, name) {
+		return "upvalue"
+	}
+	if slices.ContainsFunc(p.DbgLocals, func(l *lua.DbgLocalInfo) bool { return l.Name == name }) {
+		return "local"
+	}
+	return "field"
 }
 
 // Stop ends the script that runs; any goroutine may call it.

@@ -96,7 +96,7 @@ func (s *Server) rewriteConfig() error {
 }
 
 // errLibrariesThere ends DEBUG RELOAD NOFLUSH: what the file holds is there already.
-var errLibrariesThere = errors.New("a library of functions is there already")
+var errLibrariesThere = errors.New("Error trying to load the RDB dump, a library of functions is there already")
 
 // reload is DEBUG RELOAD.
 func (s *Server) reload(o command.ReloadOptions) error {

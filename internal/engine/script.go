@@ -370,7 +370,8 @@ func (s *Script) Allowed(args [][]byte) (allowed, known bool) {
 	if cmd == nil || cmd.run == nil {
 		return false, false
 	}
-	return true, true
+	u := s.own.user()
+	return u == nil || u.Check(cmd.Row, args, nil).Reason == acl.Allowed, true
 }
 
 // withFlags is a command with the flags that its arguments give it.

@@ -39,6 +39,11 @@ func openSets(c *engine.Ctx, first int, dst []object.Set) (sets []object.Set, mi
 // intersect calls fn for the members that all sets have, until it returns false. It puts the smallest set first.
 func intersect(sets []object.Set, fn func(object.Member) bool) {
 	slices.SortStableFunc(sets, func(a, b object.Set) int { return a.Len() - b.Len() })
+	if len(sets) == 2 && sets[0].Ascending() {
+		at := 0
+		sets[0].Each(func(m object.Member) bool { return !sets[1].HasNext(m, &at) || fn(m) })
+		return
+	}
 	sets[0].Each(func(m object.Member) bool {
 		for i := 1; i < len(sets); i++ {
 			if !sets[i].Has(m) {

@@ -89,6 +89,18 @@ func (s *Set) Has(m Member) bool {
 	return s.Contains(num.AppendInt(text[:0], m.Int))
 }
 
+// Ascending tells whether Each gives numbers in ascending order.
+func (s *Set) Ascending() bool { return s.enc == keyspace.EncIntset }
+
+// HasNext is Has for members that are asked for in ascending order. at is 0 before the first.
+func (s *Set) HasNext(m Member, at *int) (found bool) {
+	if s.enc != keyspace.EncIntset {
+		return s.Has(m)
+	}
+	*at, found = intset.FindFrom(s.small, *at, m.Int)
+	return found
+}
+
 // Each calls fn for all members until it returns false: numbers in ascending order in an intset, in the order in which they
 // came in a listpack, in no order otherwise. fn must not change the part.
 func (s *Set) Each(fn func(Member) bool) {

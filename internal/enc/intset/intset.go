@@ -87,7 +87,12 @@ func Find(s []byte, v int64) (i int, found bool) {
 	if n == 0 || v > get(s, w, n-1) {
 		return n, false
 	}
-	low, high := 0, n
+	low := bisect(s, w, 0, n, v)
+	return low, get(s, w, low) == v
+}
+
+// bisect is the first place from low on, high if there is none before it, whose number is not less than v.
+func bisect(s []byte, w, low, high int, v int64) int {
 	for low < high {
 		mid := int(uint(low+high) >> 1)
 		if get(s, w, mid) < v {
@@ -96,7 +101,19 @@ func Find(s []byte, v int64) (i int, found bool) {
 			high = mid
 		}
 	}
-	return low, get(s, w, low) == v
+	return low
+}
+
+// FindFrom is Find for a v that is greater than all elements before the i-th. It takes few steps when v is near.
+func FindFrom(s []byte, i int, v int64) (at int, found bool) {
+	w, n := width(s), Len(s)
+	low, high := i, i
+	for step := 1; high < n && get(s, w, high) < v; step *= 2 {
+		low = high + 1
+		high += step
+	}
+	at = bisect(s, w, low, min(high, n), v)
+	return at, at < n && get(s, w, at) == v
 }
 
 // Contains tells whether v is an element.

@@ -64,6 +64,14 @@ func TestAgainstMap(t *testing.T) {
 					t.Fatalf("%d is at %d: %v", v, at, found)
 				}
 			},
+			"find from": func(t *rapid.T) {
+				v := number().Draw(t, "v")
+				at, found := Find(s, v)
+				from := rapid.IntRange(0, at).Draw(t, "from")
+				if x, ok := FindFrom(s, from, v); x != at || ok != found {
+					t.Fatalf("%d is at %d, from %d on at %d", v, at, from, x)
+				}
+			},
 			"truncate": func(t *rapid.T) {
 				n := rapid.IntRange(0, Len(s)).Draw(t, "n")
 				for _, v := range slices.Sorted(maps.Keys(want))[n:] {

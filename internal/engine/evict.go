@@ -93,6 +93,18 @@ func (ev *Evictor) makeRoom(c *Ctx) bool {
 	return true // the rest is left to the next commands and the cron
 }
 
+// EvictCycle drops keys while nobody sends commands, as after a change of maxmemory. It returns whether more has to go.
+func (e *Engine) EvictCycle(w *Worker) (more bool) {
+	limit := e.Settings.maxMemory.Load()
+	if limit == 0 || e.UsedMemory() <= limit || e.loading.Load() {
+		return false
+	}
+	before := e.Stats.EvictedKeys.Load()
+	e.Evictor.makeRoom(w.background())
+	w.kick()
+	return e.Stats.EvictedKeys.Load() > before && e.UsedMemory() > limit
+}
+
 // victim is the least valuable record seen so far.
 type victim struct {
 	db    int

@@ -29,6 +29,7 @@ func (s *Server) cron(ctx context.Context) error {
 		case now := <-tick.C:
 			s.sampler.Tick(s.engine, now)
 			s.expire(w)
+			s.evict(w)
 			s.engine.FreeTrash(trashPerHold)
 			if now.Sub(second) >= time.Second {
 				second = now
@@ -46,6 +47,15 @@ func (s *Server) expire(w *engine.Worker) {
 	budget := cronPeriod * time.Duration(expireShare+effortShare*(s.store.Int("active-expire-effort")-1)) / 100
 	for more := true; more && time.Since(start) < budget; {
 		_, more = s.engine.ExpireCycle(w)
+	}
+}
+
+// evictTime is how much of a period eviction may take.
+const evictTime = cronPeriod / 4
+
+// evict drops keys while the data does not fit and there is time.
+func (s *Server) evict(w *engine.Worker) {
+	for start := time.Now(); s.engine.EvictCycle(w) && time.Since(start) < evictTime; {
 	}
 }
 

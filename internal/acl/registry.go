@@ -172,8 +172,8 @@ func (r *Registry) Text() []byte {
 // Line is the user as a line of a file, and of ACL LIST.
 func (a *Account) Line() string { return "user " + a.name + " " + a.User().Rules() }
 
-// Load replaces all users by those in a file, whose name is for the error. Without an error the accounts that were there
-// before and are another now, or gone, are returned. With one, nothing has changed.
+// Load replaces all users by those in a file, whose name is for the error. Without an error it returns what became of
+// those that were there before. With one, nothing has changed.
 func (r *Registry) Load(text []byte, file string) ([]Change, error) {
 	fresh, wrong := r.parseFile(text, file)
 	if wrong != "" {
@@ -185,22 +185,23 @@ func (r *Registry) Load(text []byte, file string) ([]Change, error) {
 	return r.replace(fresh), nil
 }
 
-// replace puts users in the place of those that are there.
+// replace puts users in the place of those that are there. Redis ends the connections of all users but the default one, those
+// of users that stay the same too; so their accounts are gone.
 func (r *Registry) replace(fresh map[string]*User) (changes []Change) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for name, a := range r.mu.accounts {
-		ch := Change{Account: a, Old: a.User(), New: fresh[name]}
-		if ch.New == nil {
-			delete(r.mu.accounts, name)
+	old := r.mu.accounts
+	r.mu.accounts = map[string]*Account{DefaultName: r.standard}
+	changes = append(changes, Change{Account: r.standard, Old: r.standard.User(), New: fresh[DefaultName]})
+	r.standard.user.Store(fresh[DefaultName])
+	for _, a := range old {
+		if a != r.standard {
 			a.gone.Store(true)
-		} else {
-			a.user.Store(ch.New)
+			changes = append(changes, Change{Account: a, Old: a.User()})
 		}
-		changes = append(changes, ch)
 	}
 	for name, u := range fresh {
-		if r.mu.accounts[name] == nil {
+		if name != DefaultName {
 			a := &Account{name: name}
 			a.user.Store(u)
 			r.mu.accounts[name] = a

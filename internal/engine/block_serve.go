@@ -3,6 +3,7 @@ package engine
 import (
 	"math/bits"
 
+	"github.com/covey-db/covey/internal/acl"
 	"github.com/covey-db/covey/internal/clock"
 	"github.com/covey-db/covey/internal/keyspace"
 )
@@ -152,7 +153,9 @@ func (c *Ctx) runAgain() bool {
 	c.keys = c.keys[:0]
 	start := c.W.nanos()
 	c.beginEffects()
-	if _, ok := c.findKeys(c.Cmd); ok {
+	if v := c.Check(c.Cmd, c.Args, acl.TopLevel); v.Reason != acl.Allowed { // its user's rules have changed meanwhile
+		c.Err("NOPERM " + c.S.user().Refusal(v, c.Cmd.Row))
+	} else if _, ok := c.findKeys(c.Cmd); ok {
 		c.Cmd.run(c)
 	}
 	c.endCommand()

@@ -127,9 +127,13 @@ func (f *filter) setPattern(p []byte) {
 	}
 }
 
-func (f *filter) takes(rec keyspace.Rec) bool {
-	return (!f.typed || rec.Type() == f.kind) && (f.pattern == nil || glob.Match(f.pattern, rec.Key(), false))
+// matches tells whether the pattern takes a key.
+func (f *filter) matches(rec keyspace.Rec) bool {
+	return f.pattern == nil || glob.Match(f.pattern, rec.Key(), false)
 }
+
+// fits tells whether a key has the type that is asked for.
+func (f *filter) fits(rec keyspace.Rec) bool { return !f.typed || rec.Type() == f.kind }
 
 // typeByName is the type of a name in any case.
 func typeByName(name []byte) keyspace.Type {
@@ -222,10 +226,10 @@ func cmdScan(c *engine.Ctx) {
 	var found, expired names
 	next := walkKeys(c, cursor(min(from, uint64(cursorEnd))), count, func(rec keyspace.Rec) {
 		switch {
-		case !f.takes(rec):
+		case !f.matches(rec):
 		case rec.HasExpiry() && c.IsPast(rec.ExpireAt()):
-			expired.add(rec.Key())
-		default:
+			expired.add(rec.Key()) // of whatever type
+		case f.fits(rec):
 			found.add(rec.Key())
 		}
 	}, func() {
@@ -246,7 +250,7 @@ func cmdKeys(c *engine.Ctx) {
 	f.setPattern(c.Args[1])
 	list, n := c.Defer(), 0
 	walkKeys(c, 0, 1<<62, func(rec keyspace.Rec) {
-		if f.takes(rec) && !(rec.HasExpiry() && c.IsPast(rec.ExpireAt())) {
+		if f.matches(rec) && !(rec.HasExpiry() && c.IsPast(rec.ExpireAt())) {
 			c.Bulk(rec.Key())
 			n++
 		}

@@ -84,8 +84,9 @@ func infoClients(w *infoWriter) {
 	w.add("blocked_clients", blocked)
 	w.add("tracking_clients", 0)
 	w.add("clients_in_timeout_table", 0)
-	w.add("total_blocking_keys", 0)
-	w.add("total_blocking_keys_on_nokey", 0)
+	keys, onDelete := w.c.BlockedKeys()
+	w.add("total_blocking_keys", keys)
+	w.add("total_blocking_keys_on_nokey", onDelete)
 }
 
 // human writes bytes as Redis does: 1.50M.

@@ -183,6 +183,24 @@ func (c *Ctx) enqueue(wt *waiter, i int) {
 	}
 }
 
+// BlockedKeys counts the keys that somebody waits for, and those of which the end counts as well. The context holds no lock,
+// or all of them.
+func (c *Ctx) BlockedKeys() (keys, onDelete int) {
+	if c.e.blockedOnKeys.Load() == 0 {
+		return 0, 0
+	}
+	c.EachShard(func(s *Shard) bool {
+		keys += len(s.blocked.byKey)
+		for _, q := range s.blocked.byKey {
+			if q.onDelete > 0 {
+				onDelete++
+			}
+		}
+		return true
+	})
+	return keys, onDelete
+}
+
 // leave takes a place out of its queue, and the queue out of the shard when it is empty.
 func (b *blocked) leave(p *waitPlace) {
 	q := p.queue

@@ -70,10 +70,16 @@ func (ev *Evictor) usesLFU() bool { return Policy(ev.policy.Load()).lfu() }
 // evictionsPerCommand bounds how many keys one command has to drop before it goes on: about 100 µs.
 const evictionsPerCommand = 64
 
+// roomMin is what the smallest write takes, in bytes: with less than that below maxmemory there is no room.
+const roomMin = 64
+
+// fits says whether there is room for a write.
+func (e *Engine) fits(limit int64) bool { return e.UsedMemory()+roomMin <= limit }
+
 // makeRoom evicts until the data fits; false when it does not fit and nothing more may go.
 func (ev *Evictor) makeRoom(c *Ctx) bool {
 	limit := ev.e.Settings.maxMemory.Load()
-	if ev.e.UsedMemory() <= limit {
+	if ev.e.fits(limit) {
 		return true
 	}
 	if ev.e.Role.IsReplica() && ev.e.Settings.IgnoreMaxMemory.Load() || ev.e.Pause.any() {
@@ -84,9 +90,9 @@ func (ev *Evictor) makeRoom(c *Ctx) bool {
 	}
 	for range evictionsPerCommand {
 		if !ev.evictOne(c) {
-			return ev.e.UsedMemory() <= limit
+			return ev.e.fits(limit)
 		}
-		if ev.e.UsedMemory() <= limit {
+		if ev.e.fits(limit) {
 			return true
 		}
 	}
@@ -96,13 +102,13 @@ func (ev *Evictor) makeRoom(c *Ctx) bool {
 // EvictCycle drops keys while nobody sends commands, as after a change of maxmemory. It returns whether more has to go.
 func (e *Engine) EvictCycle(w *Worker) (more bool) {
 	limit := e.Settings.maxMemory.Load()
-	if limit == 0 || e.UsedMemory() <= limit || e.loading.Load() {
+	if limit == 0 || e.fits(limit) || e.loading.Load() {
 		return false
 	}
 	before := e.Stats.EvictedKeys.Load()
 	e.Evictor.makeRoom(w.background())
 	w.kick()
-	return e.Stats.EvictedKeys.Load() > before && e.UsedMemory() > limit
+	return e.Stats.EvictedKeys.Load() > before && !e.fits(limit)
 }
 
 // victim is the least valuable record seen so far.

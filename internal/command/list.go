@@ -132,28 +132,29 @@ func popList(c *engine.Ctx, side object.Side) {
 		popListCount(c, side)
 		return
 	}
-	e, exists, ok := editList(c)
+	rec, exists, ok := findList(c, 0)
 	switch {
 	case !ok:
 	case !exists:
 		c.Null()
 	default:
-		replyElem(c, e.End(side))
-		dropElem(c, &e, side)
+		popElem(c, 0, rec, side)
 	}
 }
 
-// dropElem removes the element at an end of the list of key 0.
-func dropElem(c *engine.Ctx, e *object.ListEdit, side object.Side) {
-	e.Drop(side)
-	e.Shrink()
-	removedElems(c, 0, e, listPopEvent(side), 1)
+// popElem replies and removes the element at an end of the list of the i-th key, which a record has.
+func popElem(c *engine.Ctx, i int, rec keyspace.Rec, side object.Side) {
+	l := object.OpenList(rec)
+	replyElem(c, l.End(side))
+	left := object.DropEnd(c.Place(i), rec, listLimits(c), side)
+	removedElems(c, i, left, listPopEvent(side), 1)
 }
 
-// removedElems ends a command that removed elements from the list of the i-th key: an empty list goes away with its key.
-func removedElems(c *engine.Ctx, i int, e *object.ListEdit, event string, count int64) {
+// removedElems ends a command that removed elements from the list of the i-th key and left some; an empty list goes away with
+// its key.
+func removedElems(c *engine.Ctx, i int, left int64, event string, count int64) {
 	c.Notify(config.EventList, event, i)
-	if e.Len() == 0 {
+	if left == 0 {
 		c.Part(i).Delete(c.DB(), c.Key(i))
 		c.Notify(config.EventGeneric, "del", i)
 	}
@@ -188,7 +189,7 @@ func popElems(c *engine.Ctx, i int, e *object.ListEdit, side object.Side, count 
 	}
 	replyRange(c, &e.List, at, count, side == object.Right)
 	e.DeleteRange(from, count)
-	removedElems(c, i, e, listPopEvent(side), count)
+	removedElems(c, i, e.Len(), listPopEvent(side), count)
 	return count
 }
 

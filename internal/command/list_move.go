@@ -85,7 +85,7 @@ func moveElem(c *engine.Ctx, from, to object.Side) bool {
 	c.Modified(1)
 	c.Notify(config.EventList, listPushEvent(to), 1)
 	c.Bulk(value)
-	removedElems(c, 0, &e, listPopEvent(from), 1)
+	removedElems(c, 0, e.Len(), listPopEvent(from), 1)
 	return true
 }
 
@@ -195,13 +195,9 @@ func blockingPopList(c *engine.Ctx, side object.Side) {
 		if !exists {
 			continue
 		}
-		e := object.EditList(c.Place(i), rec, listLimits(c))
 		c.Array(2)
 		c.Bulk(c.Key(i).Bytes)
-		replyElem(c, e.End(side))
-		e.Drop(side)
-		e.Shrink()
-		removedElems(c, i, &e, listPopEvent(side), 1)
+		popElem(c, i, rec, side)
 		c.Propagate(wordPop(side), c.Key(i).Bytes)
 		return
 	}

@@ -88,7 +88,7 @@ func cmdLTrim(c *engine.Ctx) {
 	}
 	e.DeleteRange(0, from)
 	e.Shrink()
-	removedElems(c, 0, &e, "ltrim", removed)
+	removedElems(c, 0, e.Len(), "ltrim", removed)
 }
 
 func cmdLIndex(c *engine.Ctx) {
@@ -177,7 +177,7 @@ func cmdLRem(c *engine.Ctx) {
 		removed = e.Remove(c.Args[3], most)
 	}
 	if removed > 0 {
-		removedElems(c, 0, &e, "lrem", removed)
+		removedElems(c, 0, e.Len(), "lrem", removed)
 	}
 	c.ReplyInt(removed)
 }

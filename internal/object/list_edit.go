@@ -180,6 +180,30 @@ func (e *ListEdit) Drop(side Side) {
 	}
 }
 
+// DropEnd removes the element at an end of the list that a record has, as Drop and Shrink do. It returns how many are left.
+func DropEnd(at Place, r keyspace.Rec, limits *Limits, side Side) (left int64) {
+	if r.Encoding() != keyspace.EncQuicklist {
+		e := EditList(at, r, limits)
+		e.Drop(side)
+		return e.Len()
+	}
+	at.Part.BeforeWrite(at.DB, at.Key, r)
+	root, _ := r.Root()
+	l := list.Open(r.Arena(), root)
+	if side == Left {
+		l.DropHead()
+	} else {
+		l.DropTail()
+	}
+	left = l.Len()
+	r.SetRoot(root, uint64(left))
+	if l.Nodes() == 1 {
+		e := EditList(at, r, limits)
+		e.Shrink()
+	}
+	return left
+}
+
 func (e *ListEdit) deletePacked(pos, count int) { e.resize(len(listpack.Delete(e.lp, pos, count))) }
 
 // DeleteRange removes count elements from an index on; there must be as many.

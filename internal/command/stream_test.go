@@ -247,3 +247,34 @@ func TestStreamDumps(t *testing.T) {
 		}
 	})
 }
+
+// The effects of commands on streams lead a replica to the same entries, groups and owners.
+func TestStreamEffectsLeadToTheSame(t *testing.T) {
+	h := newHarness(t)
+	copyOf, link := replica(h)
+	for _, one := range []*harness{h, copyOf} {
+		one.e.Settings.Encoding.StreamNodes.Store(3)
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		h.args("FLUSHALL")
+		d := &draw{T: rt}
+		for range rapid.IntRange(1, 100).Draw(rt, "steps") {
+			args := d.streamCommand()
+			switch args[0] {
+			case "MOVEOVER":
+				h.args("RESTORE", "t", "0", h.args("DUMP", args[1]).Text, "REPLACE")
+			case "DEBUG":
+				h.clock.Advance(time.Millisecond)
+			default:
+				h.args(args...)
+			}
+		}
+		link.in = append(link.in, h.stream()...)
+		link.run()
+		for _, ask := range []string{"DEBUG DIGEST", "XINFO STREAM s", "XINFO STREAM t", "XPENDING s g", "XPENDING s h", "XPENDING t g"} {
+			if ours, theirs := h.do(ask), copyOf.do(ask); ours.String() != theirs.String() {
+				rt.Fatalf("%s: %v, on the replica %v", ask, ours, theirs)
+			}
+		}
+	})
+}

@@ -80,18 +80,15 @@ func searchPlaces(c *engine.Ctx, form geoForm) {
 	var found []place
 	if q.exists {
 		found = q.find()
-		q.sort(found)
 	}
-	if q.count != 0 && int64(len(found)) > q.count {
-		found = found[:q.count]
-	}
+	order := q.sorted(found)
 	if q.store {
-		q.storePlaces(c, found)
+		q.storePlaces(c, found, order)
 		return
 	}
-	c.Array(len(found))
-	for i := range found {
-		q.reply(c, &found[i])
+	c.Array(len(order))
+	for _, k := range order {
+		q.reply(c, &found[k.index])
 	}
 }
 
@@ -286,6 +283,8 @@ func (q *geoQuery) find() (found []place) {
 	if q.any {
 		most = q.count
 	}
+	finder := q.shape.Finder()
+	measure := q.withDist || q.storeDist || q.order != unordered
 	for _, cell := range q.shape.Cells() {
 		if cell.IsNone() {
 			continue
@@ -298,7 +297,7 @@ func (q *geoQuery) find() (found []place) {
 				break
 			}
 			at := geo.At(score)
-			if metres, inside := q.shape.Contains(at); inside {
+			if metres, inside := finder.Find(at, measure); inside {
 				member, _ := it.Get()
 				found = append(found, place{member, at, score, metres})
 			}
@@ -307,23 +306,76 @@ func (q *geoQuery) find() (found []place) {
 	return found
 }
 
-func (q *geoQuery) sort(found []place) {
-	if q.order == unordered {
-		return
+// placeKey is what a place is sorted by.
+type placeKey struct {
+	metres float64 // negative when the farthest comes first
+	index  int     // among those found: of places equally far, the first found comes first
+}
+
+func comparePlaces(a, b placeKey) int {
+	switch {
+	case a.metres < b.metres:
+		return -1
+	case a.metres > b.metres:
+		return 1
 	}
-	way := 1
-	if q.order == farthestFirst {
-		way = -1
+	return a.index - b.index
+}
+
+// sorted is the order in which the places are told, no more of them than were asked for.
+func (q *geoQuery) sorted(found []place) []placeKey {
+	n := len(found)
+	if q.count != 0 {
+		n = int(min(q.count, int64(n)))
 	}
-	slices.SortStableFunc(found, func(a, b place) int {
-		switch {
-		case a.metres < b.metres:
-			return -way
-		case a.metres > b.metres:
-			return way
+	keys := make([]placeKey, len(found))
+	for i := range found {
+		keys[i] = placeKey{found[i].metres, i}
+		if q.order == farthestFirst {
+			keys[i].metres = -keys[i].metres
 		}
-		return 0
-	})
+	}
+	if q.order == unordered {
+		return keys[:n]
+	}
+	keys = lowestPlaces(keys, n)
+	slices.SortFunc(keys, comparePlaces)
+	return keys
+}
+
+// lowestPlaces moves the n lowest keys to the front, in any order, and returns them. It keeps them in a heap whose top is
+// the highest of them, and looks at each of the others once.
+func lowestPlaces(keys []placeKey, n int) []placeKey {
+	heap := keys[:n]
+	if n == len(keys) || n == 0 {
+		return heap
+	}
+	sink := func(i int) {
+		for {
+			child := 2*i + 1
+			if child >= n {
+				return
+			}
+			if child+1 < n && comparePlaces(heap[child+1], heap[child]) > 0 {
+				child++
+			}
+			if comparePlaces(heap[child], heap[i]) <= 0 {
+				return
+			}
+			heap[i], heap[child] = heap[child], heap[i]
+			i = child
+		}
+	}
+	for i := n/2 - 1; i >= 0; i-- {
+		sink(i)
+	}
+	for _, k := range keys[n:] {
+		if comparePlaces(k, heap[0]) < 0 {
+			heap[0] = k
+			sink(0)
+		}
+	}
+	return heap
 }
 
 // reply replies a place.
@@ -350,15 +402,15 @@ func (q *geoQuery) reply(c *engine.Ctx, p *place) {
 }
 
 // storePlaces sets the target to the places found, with their positions for scores or their distances.
-func (q *geoQuery) storePlaces(c *engine.Ctx, found []place) {
+func (q *geoQuery) storePlaces(c *engine.Ctx, found []place, order []placeKey) {
 	target, event := c.NumKeys()-1, "georadiusstore"
 	if q.form == geoSearchStore {
 		target, event = 0, "geosearchstore"
 	}
 	e := object.GatherZSet(c.Place(target), limitsOf(c), c.W.Scratch())
 	var digits [20]byte
-	for i := range found {
-		p := &found[i]
+	for _, k := range order {
+		p := &found[k.index]
 		score := p.score
 		if q.storeDist {
 			score = p.metres / q.unit
@@ -367,8 +419,8 @@ func (q *geoQuery) storePlaces(c *engine.Ctx, found []place) {
 	}
 	e.Settle()
 	e.Compact()
-	if len(found) > 1 {
-		c.CountChanges(len(found) - 1)
+	if len(order) > 1 {
+		c.CountChanges(len(order) - 1)
 	}
 	storeZSet(c, target, &e, event)
 }

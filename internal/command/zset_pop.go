@@ -25,25 +25,26 @@ func (e zsetEnd) event() string { return [...]string{"zpopmin", "zpopmax"}[e] }
 
 var wordsZPop = [...][]byte{[]byte("ZPOPMIN"), []byte("ZPOPMAX")}
 
-// popMembers replies up to count members from an end of the sorted set of the i-th key, and removes them. nested says that
-// each has an array of its own. The head of the reply has been written, but for the number of members.
+// popMembers replies n members from an end of the sorted set of the i-th key, and removes them. nested says that each has an
+// array of its own. The head of the reply has been written.
 func popMembers(c *engine.Ctx, i int, end zsetEnd, n int, nested bool) {
 	e := editZSet(c, i)
 	z := e.View()
-	length := z.Len()
 	low, from := 0, 0
 	if end == highest {
-		low, from = length-n, length-1
+		low, from = z.Len()-n, z.Len()-1
 	}
 	it := z.At(from, end == highest)
-	for range n {
+	for k := range n {
+		if k > 0 {
+			it.Next()
+		}
 		m, score := it.Get()
 		if nested {
 			c.Array(2)
 		}
 		replyMember(c, m)
 		c.Double(score)
-		it.Next()
 	}
 	e.RemoveRange(low, low+n)
 	endZSet(c, i, &e, n, end.event())
@@ -62,16 +63,15 @@ func cmdZPop(c *engine.Ctx, end zsetEnd) {
 			return
 		}
 	}
-	_, exists, ok := c.WriteType(0, keyspace.TypeZSet)
+	i, length, ok := firstZSet(c)
 	switch {
 	case !ok:
 		return
-	case !exists || count == 0:
+	case i < 0 || count == 0:
 		c.Array(0)
 		return
 	}
-	z, _, _ := readZSet(c, 0)
-	n := int(min(count, int64(z.Len())))
+	n := int(min(count, int64(length)))
 	nested := len(c.Args) == 3 && c.Proto() == resp.RESP3
 	if nested {
 		c.Array(n)

@@ -90,7 +90,7 @@ func TestCellsCover(t *testing.T) {
 		}
 		p := Point{s.Center.Lon + rapid.Float64Range(-8, 8).Draw(t, "east"), s.Center.Lat + rapid.Float64Range(-5, 5).Draw(t, "north")}
 		score := float64(Score(p))
-		if _, inside := s.Contains(At(score)); !inside {
+		if _, inside := find(&s, At(score)); !inside {
 			return
 		}
 		for _, h := range s.Cells() {
@@ -101,4 +101,47 @@ func TestCellsCover(t *testing.T) {
 		}
 		t.Fatalf("%v is inside and in none of %v", p, s.Cells())
 	})
+}
+
+func find(s *Shape, p Point) (metres float64, inside bool) {
+	f := s.Finder()
+	return f.Find(p, true)
+}
+
+// A rough look finds the same as an exact one.
+func TestFind(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := Shape{Center: drawPoint(t, "center"), IsBox: rapid.Bool().Draw(t, "box")}
+		p := drawPoint(t, "p")
+		if rapid.Bool().Draw(t, "near") {
+			p = At(float64(Score(s.Center)) + float64(rapid.IntRange(0, 1<<30).Draw(t, "off")))
+		}
+		d := Distance(s.Center, p)
+		var want bool
+		if s.IsBox {
+			across, up := Distance(p, Point{s.Center.Lon, p.Lat}), latDistance(p.Lat, s.Center.Lat)
+			s.Width, s.Height = across*rapid.SampledFrom([]float64{1, 2, 3}).Draw(t, "width"), up*rapid.SampledFrom([]float64{1.5, 2, 3}).Draw(t, "height")
+			want = across <= s.Width/2 && up <= s.Height/2
+		} else {
+			s.Radius = d * rapid.SampledFrom([]float64{0.5, 1 - 1e-15, 1, 1 + 1e-15, 2}).Draw(t, "radius")
+			want = d <= s.Radius
+		}
+		f := s.Finder()
+		metres, inside := f.Find(p, true)
+		if _, rough := f.Find(p, false); inside != want || rough != want || inside && metres != d {
+			t.Fatalf("%v in %+v: %v and %v, at %v m; want %v, %v m", p, s, inside, rough, metres, want, d)
+		}
+	})
+}
+
+// Rough sines are good enough for a rough look.
+func TestRoughSine(t *testing.T) {
+	for x := -math.Pi; x <= math.Pi; x += 0.00037 {
+		if got, want := roughSine(x), math.Sin(x); math.Abs(got-want) > 1e-14*math.Abs(want)+1e-15 {
+			t.Errorf("sine of %v: %v, want %v", x, got, want)
+		}
+		if got, want := roughCosine(x/2), math.Cos(x/2); math.Abs(got-want) > 1e-14*math.Abs(want)+1e-15 {
+			t.Errorf("cosine of %v: %v, want %v", x/2, got, want)
+		}
+	}
 }

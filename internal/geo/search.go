@@ -21,24 +21,61 @@ const (
 	fartherNorth = 80
 )
 
-// Contains says whether a position is inside the shape, and how far it is from the center.
-func (s *Shape) Contains(p Point) (metres float64, inside bool) {
-	upDown := latDistance(p.Lat, s.Center.Lat)
-	if !s.IsBox {
-		if upDown > s.Radius+doubt {
-			return 0, false
-		}
-		metres = Distance(s.Center, p)
-		return metres, metres <= s.Radius
-	}
-	if upDown > s.Height/2 || Distance(p, Point{s.Center.Lon, p.Lat}) > s.Width/2 {
-		return 0, false
-	}
-	return Distance(s.Center, p), true
+// Finder tells which positions are inside a shape.
+type Finder struct {
+	shape  Shape
+	center origin
+	limit  float64 // haversine of the radius, or of half the width
 }
 
-// doubt is more than two ways to compute the same distance can differ by, in metres.
-const doubt = 1e-3
+// Finder is the finder of the shape.
+func (s *Shape) Finder() Finder {
+	limit := s.Radius
+	if s.IsBox {
+		limit = s.Width / 2
+	}
+	return Finder{*s, originOf(s.Center), haversineOf(limit)}
+}
+
+// clearly is the part of a haversine by which it has to differ from another one, so that the distances differ for sure.
+const clearly = 1e-9
+
+// Find says whether a position is inside the shape, and how far it is from the center; without measure that is not told. As
+// a rule a rough look is enough to see whether it is inside: what is to be told has to be exact.
+func (f *Finder) Find(p Point, measure bool) (metres float64, inside bool) {
+	if f.shape.IsBox {
+		if latDistance(p.Lat, f.shape.Center.Lat) > f.shape.Height/2 || !f.insideWidth(p) {
+			return 0, false
+		}
+		if measure {
+			metres = f.center.distance(p)
+		}
+		return metres, true
+	}
+	rough := f.center.haversine(p)
+	switch {
+	case rough > f.limit*(1+clearly):
+		return 0, false
+	case rough < f.limit*(1-clearly) && !measure:
+		return 0, true
+	}
+	metres = f.center.distance(p)
+	return metres, metres <= f.shape.Radius
+}
+
+// insideWidth says whether the position is no more than half the width away from the meridian of the center.
+func (f *Finder) insideWidth(p Point) bool {
+	middle := Point{f.shape.Center.Lon, p.Lat}
+	lat := radians(p.Lat)
+	o := origin{radians(p.Lon), lat, roughCosine(lat)}
+	switch rough := o.haversine(middle); {
+	case rough > f.limit*(1+clearly):
+		return false
+	case rough < f.limit*(1-clearly):
+		return true
+	}
+	return Distance(p, middle) <= f.shape.Width/2
+}
 
 // reach is how far from the center the shape goes, in metres.
 func (s *Shape) reach() float64 {

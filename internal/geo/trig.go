@@ -120,3 +120,20 @@ func asin(x float64) float64 {
 	s, c := sineCosine(y, 0)
 	return y + (x-s.hi-s.low)/c.hi
 }
+
+// roughSine is the sine of an angle of at most half a circle, good to all digits but the last.
+func roughSine(x float64) float64 {
+	at := math.Abs(x)
+	if at > math.Pi/2 {
+		at = math.Pi - at
+	}
+	i := int(at*tableStep + 0.5)
+	e := &sines[i]
+	t := at - float64(i)/tableStep
+	t2 := t * t
+	s := e.sin.hi + (e.cos.hi*(t+t*t2*(-1.0/6+t2*(1.0/120))) + e.sin.hi*t2*(-0.5+t2*(1.0/24-t2*(1.0/720))))
+	return math.Copysign(s, x)
+}
+
+// roughCosine is the cosine of an angle of at most a quarter of a circle, good to all digits but the last ones.
+func roughCosine(x float64) float64 { return roughSine(math.Pi/2 - math.Abs(x)) }

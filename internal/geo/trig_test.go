@@ -88,3 +88,13 @@ func BenchmarkDistance(b *testing.B) {
 		q.Lat = 37 + Distance(p, q)*1e-9
 	}
 }
+
+func BenchmarkFind(b *testing.B) {
+	s := Shape{Center: Point{13.361389, 38.115556}, Radius: 20000}
+	f := s.Finder()
+	p := Point{13, 38}
+	for range b.N {
+		p.Lat += 1e-9
+		f.Find(p, false)
+	}
+}

@@ -5,9 +5,9 @@ import "math/bits"
 // This file holds the arithmetic of size classes: which class a request falls into and what a class occupies.
 
 const (
-	fineMax    = 128                            // classes are multiples of 8 bytes up to here
-	fineCount  = fineMax >> unitShift           // 16
-	fineLog    = 7                              // log2 of fineMax
+	fineMax    = 256                            // classes are multiples of 8 bytes up to here
+	fineCount  = fineMax >> unitShift           // 32
+	fineLog    = 8                              // log2 of fineMax
 	steps      = 8                              // classes a doubling above fineMax
 	stepsLog   = 3                              // log2 of steps
 	smallMax   = 64 << 10                       // the largest class

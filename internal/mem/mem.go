@@ -20,7 +20,7 @@
 //	Span: equal blocks of one class. A free block holds in its first 4 bytes the offset of the next free one. Blocks
 //	that were never used follow the used ones and are carved off in order, so untouched pages stay untouched.
 //
-// Classes are the multiples of 8 bytes up to 128, and from there eight steps a doubling up to 64 KiB. A larger block is
+// Classes are the multiples of 8 bytes up to 256, and from there eight steps a doubling up to 64 KiB. A larger block is
 // a run of pages of its own inside a chunk; above 512 KiB it is a mapping of its own, known by a chunk index whose
 // offset is always zero, which is given back to the system as soon as it is freed.
 //

@@ -21,6 +21,7 @@ func TestBitmaps(t *testing.T) {
 		BITPOS k 1 8 -1 BIT -> :-1
 		BITFIELD k INCRBY u4 #0 3 OVERFLOW FAIL INCRBY u4 #0 13 GET u8 0 -> [:3 nil :49]
 		BITFIELD_RO k GET i4 0 GET u63 1000 -> [:3 :0]
+		BITFIELD_RO k GET u8 5000 -> [:0]
 		BITOP NOT n k -> :13
 		BITOP XOR n n n n k -> :13
 		BITCOUNT n -> :104
@@ -31,6 +32,19 @@ func TestBitmaps(t *testing.T) {
 	`)
 	h.wantEffects("SELECT 0", "SETBIT k 7 1", "SETBIT k 100 0", "BITFIELD k INCRBY u4 #0 3 OVERFLOW FAIL INCRBY u4 #0 13 GET u8 0", "BITOP NOT n k",
 		"BITOP XOR n n n n k", "SET s 1", "BITOP AND s missing")
+}
+
+// A number that is set is brought into the range of its field, the lowest of all from the wrong side, as in Redis.
+func TestSaturation(t *testing.T) {
+	h := newHarness(t)
+	h.script(`
+		BITFIELD k OVERFLOW SAT SET i8 0 -1000 GET i8 0 -> [:0 :-128]
+		BITFIELD k OVERFLOW SAT SET i8 0 -9223372036854775808 GET i8 0 -> [:-128 :127]
+		BITFIELD k OVERFLOW SAT SET u8 0 -1 GET u8 0 -> [:127 :255]
+		BITFIELD k OVERFLOW SAT INCRBY u8 0 -9223372036854775808 INCRBY u8 0 9223372036854775807 -> [:0 :255]
+		BITFIELD k OVERFLOW SAT SET i64 0 9223372036854775807 INCRBY i64 0 1 INCRBY i64 0 -9223372036854775808 -> [:-72057594037927936 :9223372036854775807 :-1]
+		BITFIELD k OVERFLOW WRAP SET i3 0 5 GET i3 0 INCRBY i3 0 -8 -> [:-1 :-3 :-3]
+	`)
 }
 
 // What only makes a string longer reaches replicas, even if every operation failed.

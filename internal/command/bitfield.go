@@ -226,20 +226,15 @@ func (op *fieldOp) read(value []byte) int64 {
 // result is what the field is to hold instead of old. fits is false when that is not the true result but what is in range
 // or left of it.
 func (op *fieldOp) result(old int64) (n int64, fits bool) {
-	low, high := int64(0), int64(math.MaxInt64)>>(63-op.width)
+	value, added := old, op.argument
+	if op.kind == fieldSet {
+		value, added = op.argument, 0
+	}
+	low, high, above, below := op.unsignedRange(value, added)
 	if op.signed {
-		high = math.MaxInt64 >> (64 - op.width)
-		low = -high - 1
+		low, high, above, below = op.signedRange(value, added)
 	}
-	sum, above, below := op.argument, false, false
-	if op.kind == fieldAdd {
-		sum = old + op.argument
-		above = (op.width < 64 || old >= 0) && op.argument > 0 && op.argument > high-old
-		below = (op.width < 64 || old < 0) && op.argument < 0 && op.argument < low-old
-	} else {
-		above = sum > high || !op.signed && sum < 0 // a negative number is a huge unsigned one
-		below = op.signed && sum < low
-	}
+	sum := value + added
 	switch {
 	case !above && !below:
 		return sum, true
@@ -253,4 +248,25 @@ func (op *fieldOp) result(old int64) (n int64, fits bool) {
 		return int64(uint64(sum)<<unused) >> unused, false
 	}
 	return int64(uint64(sum) << unused >> unused), false
+}
+
+// unsignedRange is the range of an unsigned field, and whether value plus added is above or below it. A value that is set
+// and is negative is a huge one.
+func (op *fieldOp) unsignedRange(value, added int64) (low, high int64, above, below bool) {
+	high = math.MaxInt64 >> (63 - op.width)
+	above = value < 0 || value > high || added > 0 && added > high-value
+	return 0, high, above, !above && added < -value
+}
+
+// signedRange is the same for a signed field. A value that is set and is so low that the way up to the range has more than
+// 63 bits counts as above, because it does in Redis.
+func (op *fieldOp) signedRange(value, added int64) (low, high int64, above, below bool) {
+	high = math.MaxInt64 >> (64 - op.width)
+	low = -high - 1
+	up, down := high-value, low-value // these may overflow
+	if op.width == 64 {
+		return low, high, value >= 0 && added > up, value < 0 && added < down
+	}
+	above = value > high || added > up
+	return low, high, above, !above && (value < low || added < down)
 }

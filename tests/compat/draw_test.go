@@ -195,5 +195,5 @@ func asItIs(args []string) bool {
 			return true
 		}
 	}
-	return slices.Contains(args, "BLOCK") || slices.Contains(args, "known")
+	return slices.Contains(args, "BLOCK") || slices.Contains(args, "known") || strings.HasPrefix(args[min(1, len(args)-1)], "lex")
 }

@@ -128,7 +128,8 @@ func shown(args []string) string {
 
 // story is what was done in this sequence.
 func (p *pair) story() string {
-	return "\nthe commands, as redis-cli takes them:\n  " + strings.Join(p.history, "\n  ")
+	return "\nthe commands, as redis-cli takes them:\n  " + strings.Join(p.history, "\n  ") +
+		"\nagain: go test ./tests/compat, with the -run and one of the -rapid flags below"
 }
 
 // differ fails with both replies.

@@ -29,11 +29,14 @@ func TestSicily(t *testing.T) {
 func TestScoreAndBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPoint(t, "p")
+		if p.Lon == LonMax || p.Lat == LatMax {
+			return // beyond the last cell: a double does not have that many bits
+		}
 		q := At(float64(Score(p)))
 		if math.Abs(p.Lon-q.Lon) > 360.0/(1<<26) || math.Abs(p.Lat-q.Lat) > 171.0/(1<<26) {
 			t.Fatalf("%v comes back as %v", p, q)
 		}
-		if Score(q) != Score(p) && p.Lon < LonMax && p.Lat < LatMax {
+		if Score(q) != Score(p) {
 			t.Fatalf("%v has the score %d, then %d", p, Score(p), Score(q))
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/num"
 	"github.com/covey-db/covey/internal/object"
+	"github.com/covey-db/covey/internal/resp"
 )
 
 // This file holds the list commands that push and pop, and what all list commands share.
@@ -197,11 +198,29 @@ func popElems(c *engine.Ctx, i int, e *object.ListEdit, side object.Side, count 
 func replyRange(c *engine.Ctx, l *object.List, index, count int64, back bool) {
 	c.Array(int(count))
 	it := l.Iter(index, back)
-	for range count {
-		e, ok := it.Next()
-		if !ok {
-			return
+	for count > 0 {
+		var big []byte // is replied by Bulk, which does not copy it twice
+		c.Append(func(dst []byte, _ resp.Version) []byte {
+			for ; count > 0; count-- {
+				e, _ := it.Next()
+				switch {
+				case e.IsInt:
+					dst = resp.AppendBulkInt(dst, e.Int)
+				case len(e.Str) < bigElem:
+					dst = resp.AppendBulk(dst, e.Str)
+				default:
+					big = e.Str
+					return dst
+				}
+			}
+			return dst
+		})
+		if big != nil {
+			c.Bulk(big)
+			count--
 		}
-		replyElem(c, e)
 	}
 }
+
+// bigElem is the length from which an element is replied by itself.
+const bigElem = 16 << 10

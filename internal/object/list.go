@@ -85,13 +85,14 @@ func (i *ListIter) Next() (Elem, bool) {
 	if i.plain {
 		return Elem{Str: i.lp}, true
 	}
+	if !i.back {
+		e, next := listpack.Read(i.lp, i.pos)
+		i.pos = next
+		return e, true
+	}
 	e := listpack.Get(i.lp, i.pos)
 	if i.left > 0 {
-		if i.back {
-			i.pos = listpack.Prev(i.lp, i.pos)
-		} else {
-			i.pos += listpack.ElemSize(i.lp, i.pos)
-		}
+		i.pos = listpack.Prev(i.lp, i.pos)
 	}
 	return e, true
 }

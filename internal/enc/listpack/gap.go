@@ -6,8 +6,8 @@ import (
 	"github.com/covey-db/covey/internal/num"
 )
 
-// This file holds what is needed by owners of a listpack that make room in it themselves: nodes of big lists, which have
-// room before their listpack too.
+// This file holds what is needed by owners of a listpack that make room in it themselves, nodes of big lists, which have room
+// before their listpack too, and by who reads many elements in a row.
 
 // HeadSize is the number of bytes before the first element.
 const HeadSize = headSize
@@ -29,4 +29,14 @@ func SetHead(lp []byte, count int) {
 	binary.LittleEndian.PutUint32(lp, uint32(len(lp)))
 	setCount(lp, count)
 	lp[len(lp)-1] = endByte
+}
+
+// Read is the element at pos and the position behind it, which may be that of the end.
+func Read(lp []byte, pos int) (e Elem, next int) {
+	b := lp[pos:]
+	if head := b[0]; head&0xc0 == 0x80 {
+		end := 1 + int(head&0x3f)
+		return Elem{Str: b[1:end:end]}, pos + end + 1
+	}
+	return Get(lp, pos), pos + elemSize(b)
 }

@@ -36,9 +36,8 @@ type source struct {
 }
 
 const (
-	errOnlyXReadGroup = "ERR The %s option is only supported by XREADGROUP. You called XREAD instead."
-	errNewByXRead     = "ERR The > ID can be specified only when calling XREADGROUP using the GROUP <group> <consumer> option."
-	errLastByGroup    = "ERR The $ ID is meaningless in the context of XREADGROUP: you want to read the history of this " +
+	errNewByXRead  = "ERR The > ID can be specified only when calling XREADGROUP using the GROUP <group> <consumer> option."
+	errLastByGroup = "ERR The $ ID is meaningless in the context of XREADGROUP: you want to read the history of this " +
 		"consumer by specifying a proper ID, or use the > ID to get new messages. The $ ID would just return an empty result set."
 )
 
@@ -97,6 +96,10 @@ func (o *readOptions) parse(c *engine.Ctx) (ok bool) {
 		more := len(c.Args) - i - 1
 		switch {
 		case c.ArgIs(i, "BLOCK") && more >= 1:
+			if c.InScript() {
+				c.Err("ERR " + shown(c.Args[0]) + " command is not allowed with BLOCK option from scripts")
+				return false
+			}
 			i++
 			if c.InScript() {
 				c.Err("ERR " + string(c.Arg(0)) + " command is not allowed with BLOCK option from scripts")

@@ -265,6 +265,23 @@ func (m *groupModel) check(t *rapid.T, g Group) {
 	}
 }
 
+func (m *groupModel) removeConsumer(t *rapid.T, g Group, name string) {
+	n, found := g.RemoveConsumer([]byte(name))
+	if found != m.consumers[name] {
+		t.Fatal(found)
+	}
+	delete(m.consumers, name)
+	for id, owner := range m.pending {
+		if owner == name {
+			n--
+			delete(m.pending, id)
+		}
+	}
+	if n != 0 {
+		t.Fatal(n)
+	}
+}
+
 // Groups know what is pending, and who owns it.
 func TestGroups(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -294,20 +311,7 @@ func TestGroups(t *testing.T) {
 					continue
 				}
 			case 1:
-				n, found := g.RemoveConsumer([]byte(consumer))
-				if found != m.consumers[consumer] {
-					t.Fatal(found)
-				}
-				delete(m.consumers, consumer)
-				for id, owner := range m.pending {
-					if owner == consumer {
-						n--
-						delete(m.pending, id)
-					}
-				}
-				if n != 0 {
-					t.Fatal(n)
-				}
+				m.removeConsumer(t, g, consumer)
 			case 2, 3:
 				c, ok := g.Consumer([]byte(consumer))
 				if !ok {

@@ -118,7 +118,7 @@ func cmdRestore(c *engine.Ctx) {
 	if at != 0 && c.IsPast(at) && !c.Engine().Role.IsReplica() {
 		if c.Delete(0) {
 			c.Notify(config.EventGeneric, "del", 0)
-			propagateDelete(c, 0)
+			propagateServerDelete(c, 0)
 		}
 		c.OK()
 		return

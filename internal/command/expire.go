@@ -121,6 +121,15 @@ func setExpiry(c *engine.Ctx, unit int64, relative bool) {
 	c.ReplyInt(1)
 }
 
+// propagateServerDelete logs the removal of key i as lazyfree-lazy-server-del says: a command removed it that does not say so.
+func propagateServerDelete(c *engine.Ctx, i int) {
+	word := wordDel
+	if c.Engine().Settings.LazyServerDel.Load() {
+		word = wordUnlink
+	}
+	c.Propagate(word, c.Key(i).Bytes)
+}
+
 // propagateDelete logs that the i-th key is gone, in place of the command.
 func propagateDelete(c *engine.Ctx, i int) {
 	if c.Engine().Settings.LazyExpire.Load() {

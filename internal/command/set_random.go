@@ -88,11 +88,7 @@ func popAll(c *engine.Ctx, e *object.SetEdit) {
 	s := e.View()
 	replySet(c, &s)
 	c.CountChanges(s.Len() - 1)
-	word := wordDel
-	if c.Engine().Settings.LazyServerDel.Load() {
-		word = wordUnlink
-	}
-	c.Propagate(word, c.Key(0).Bytes)
+	propagateServerDelete(c, 0)
 	c.Delete(0)
 	c.Notify(config.EventGeneric, "del", 0)
 }

@@ -281,3 +281,18 @@ func TestManyMembersWithRepetition(t *testing.T) {
 	}
 	h.want("PING", "+PONG")
 }
+
+// What a command removes that does not say so is logged as lazyfree-lazy-server-del wants it.
+func TestServerDeletesAreLoggedAsConfigured(t *testing.T) {
+	h := newHarness(t)
+	h.do("SADD s a b")
+	dump := h.do("DUMP s").Text
+	h.e.Settings.LazyServerDel.Store(true)
+	h.effects()
+	h.want("SPOP s 2", "[any any]")
+	h.do("SET s v")
+	if v := h.args("RESTORE", "s", "1000", dump, "REPLACE", "ABSTTL"); v.Text != "OK" {
+		t.Fatal(v)
+	}
+	h.wantEffects("UNLINK s", "SET s v", "UNLINK s")
+}

@@ -110,9 +110,6 @@ func (c *call) words() (list [][]byte, refusal string) {
 
 // appendNumber writes a number as an argument: with all its digits.
 func appendNumber(dst []byte, f float64) []byte {
-	if f == float64(int64(f)) && f < 1e17 && f > -1e17 {
-		return numtext.AppendInt(dst, int64(f))
-	}
 	return numtext.AppendFloat(dst, f)
 }
 

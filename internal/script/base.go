@@ -26,7 +26,7 @@ func (vm *VM) openBase() {
 
 func baseAssert(c *call) {
 	if !lua.LVAsBool(c.Any(0)) {
-		c.Throw(lua.LString(c.OptStr(1, "assertion failed!")))
+		c.Fail("%s", c.OptStr(1, "assertion failed!"))
 	}
 	c.all(0)
 }
@@ -57,7 +57,10 @@ func baseError(c *call) {
 	v := c.Arg(0)
 	level := c.OptInt(1, 1)
 	if s, ok := toText(v); ok && level > 0 {
-		v = lua.LString(strings.TrimPrefix(c.L.Where(level)+" "+s, " "))
+		if where := c.L.Where(level); where != "" && !strings.HasPrefix(where, "[G]") {
+			s = where + " " + s
+		}
+		v = lua.LString(s)
 	}
 	c.Throw(v)
 }
@@ -117,9 +120,10 @@ func baseGetmetatable(c *call) {
 		c.Return(c.vm.metaView(c.vm.unwrap(t)))
 		return
 	}
-	m, ok := c.L.GetMetatable(v).(*lua.LTable)
+	found := c.L.GetMetatable(v)
+	m, ok := found.(*lua.LTable)
 	if !ok {
-		c.Return(lua.LNil)
+		c.Return(found)
 		return
 	}
 	if p := m.RawGetString("__metatable"); p != lua.LNil {
@@ -152,7 +156,7 @@ func baseSetmetatable(c *call) {
 		c.BadArg(1, "nil or table expected")
 	}
 	if c.vm.readOnly(t) {
-		c.Fail(readOnlyText)
+		c.Throw(lua.LString(readOnlyText))
 	}
 	if old, ok := t.Metatable.(*lua.LTable); ok && old.RawGetString("__metatable") != lua.LNil {
 		c.Fail("cannot change a protected metatable")
@@ -412,6 +416,9 @@ func baseTostring(c *call) {
 func (vm *VM) tostring(v lua.LValue) string {
 	if s, ok := toText(v); ok {
 		return s
+	}
+	if v == vm.json.null {
+		return "userdata: (nil)"
 	}
 	return v.String()
 }

@@ -101,7 +101,7 @@ func (c *call) Writable(i int) *lua.LTable {
 		c.wrongType(i, "table")
 	}
 	if c.vm.readOnly(t) {
-		c.Fail(readOnlyText)
+		c.Throw(lua.LString(readOnlyText))
 	}
 	return t
 }

@@ -52,6 +52,7 @@ func compile(source, name string) (p *lua.FunctionProto, err error) {
 	if err != nil {
 		return nil, translate(err, name)
 	}
+	p.IsVarArg &^= lua.VarArgNeedsArg // the program itself has no table of its arguments
 	place(p)
 	return p, nil
 }
@@ -61,7 +62,9 @@ func translate(err error, name string) error {
 	switch e := err.(type) {
 	case *parse.Error:
 		text := strings.TrimSpace(e.Message)
-		if strings.HasPrefix(text, "syntax error") {
+		if known := syntaxTexts[text]; known != "" {
+			text = known
+		} else if strings.HasPrefix(text, "syntax error") {
 			text = "syntax error"
 		}
 		near := e.Token
@@ -77,6 +80,14 @@ func translate(err error, name string) error {
 		return &syntaxError{fmt.Sprintf("%s:%d: %s", name, e.Line, e.Message)}
 	}
 	return &syntaxError{fmt.Sprintf("%s: %v", name, err)}
+}
+
+// syntaxTexts are texts of the parser and what the reference implementation says.
+var syntaxTexts = map[string]string{
+	"unterminated string":           "unfinished string",
+	"unterminated multiline string": "unfinished long string",
+	"invalid multiline comment":     "unfinished long comment",
+	"Invalid token":                 "unexpected symbol",
 }
 
 // place puts the functions where the tree named them.

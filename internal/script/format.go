@@ -88,6 +88,9 @@ func strFormat(c *call) {
 }
 
 func (c *call) formatOne(out *bytes.Buffer, sp formatSpec, arg int) {
+	if arg >= c.n {
+		c.BadArg(arg, "no value")
+	}
 	switch sp.verb {
 	case 'c':
 		sp.zero = false

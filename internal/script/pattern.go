@@ -54,7 +54,7 @@ func (m *matcher) classEnd(p int) int {
 	switch ch {
 	case '%':
 		if p >= len(m.pat) {
-			m.c.Fail("malformed pattern (ends with '%%')")
+			m.c.Fail("malformed pattern (ends with '%')")
 		}
 		return p + 1
 	case '[':
@@ -280,7 +280,7 @@ func (m *matcher) balance(s, p int) int {
 
 func (m *matcher) frontier(s, p int) (int, bool) {
 	if p >= len(m.pat) || m.pat[p] != '[' {
-		m.c.Fail("missing '[' after '%%f' in pattern")
+		m.c.Fail("missing '[' after '%f' in pattern")
 	}
 	end := m.classEnd(p)
 	var before, at byte

@@ -103,11 +103,11 @@ func TestErrors(t *testing.T) {
 		{"error({err='MYCODE x'})", "-MYCODE x script: SHA, on @user_script:1.\r\n"},
 		{"return redis.call('nosuch')", "-ERR Unknown Redis command called from script script: SHA, on @user_script:1.\r\n"},
 		{"string.rep = 1", "-ERR user_script:1: Attempt to modify a readonly table script: SHA, on @user_script:1.\r\n"},
-		{"rawset(_G,'x',1)", "-ERR user_script:1: Attempt to modify a readonly table script: SHA, on @user_script:1.\r\n"},
-		{"setmetatable(_G,{})", "-ERR user_script:1: Attempt to modify a readonly table script: SHA, on @user_script:1.\r\n"},
+		{"rawset(_G,'x',1)", "-ERR Attempt to modify a readonly table script: SHA, on @user_script:1.\r\n"},
+		{"setmetatable(_G,{})", "-ERR Attempt to modify a readonly table script: SHA, on @user_script:1.\r\n"},
 		{"getmetatable(_G).__index = 1", "-ERR user_script:1: Attempt to modify a readonly table script: SHA, on @user_script:1.\r\n"},
 		{"getmetatable('').__index = 1", "-ERR user_script:1: Attempt to modify a readonly table script: SHA, on @user_script:1.\r\n"},
-		{"table.insert(redis, 1)", "-ERR user_script:1: Attempt to modify a readonly table script: SHA, on @user_script:1.\r\n"},
+		{"table.insert(redis, 1)", "-ERR Attempt to modify a readonly table script: SHA, on @user_script:1.\r\n"},
 		{"return string.rep()", "-ERR user_script:1: bad argument #1 to 'rep' (string expected, got no value) script: SHA, on @user_script:1.\r\n"},
 		{"local x = nil + 1", ""},
 		{"local x = {} .. 'x'", ""},
@@ -127,54 +127,136 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// What a script can make grow has a bound, and no loop of it is without an end.
 func TestBounds(t *testing.T) {
 	vm := newTestVM()
-	for _, body := range []string{
-		"local s='x' while true do s=s..s end",
-		"return string.rep('x', 1e9)",
-		"local t={} while true do t[#t+1]=string.rep('x',1e6)..#t end",
-		"local t={} for i=1,1e9 do t[i]=i end",
-		"local l={} for i=1,100 do local t={} t[60000000]=1 l[i]=t end",
-		"local function f() return 1+f() end return f()",
-		"local function f() return pcall(f) end return f()",
-		"local t={} t=setmetatable({},{__index=function(t,k) return t[k+1] end}) return t[1]",
-		"while true do end",
-		"while true do pcall(function() while true do end end) end",
-		"coroutine.wrap(function() while true do end end)()",
-		"local function f() coroutine.wrap(f)() end f()",
-		"return string.find(string.rep('a',100000), '.-.-.-b')",
-		"local t={} while true do t={t} end",
-		"local t={} for i=1,1e8 do t['k'..i]=i end",
-		"return " + strings.Repeat("(", 100000) + "1" + strings.Repeat(")", 100000),
-		"return " + strings.Repeat("1+", 100000) + "1",
-		"return " + strings.Repeat("{", 100000) + strings.Repeat("}", 100000),
-		"return " + strings.Repeat("-", 100001) + "1",
-		"return " + strings.Repeat("not ", 100000) + "1",
-		strings.Repeat("if x then else", 50000) + strings.Repeat(" end", 50000),
-		"if x then " + strings.Repeat("elseif x then ", 50000) + " end",
-		"return " + strings.Repeat("'x'..", 100000) + "'x'",
-		"return x" + strings.Repeat(".y", 100000),
-		"return x" + strings.Repeat("()", 100000),
-		"local t={} for i=1,2000 do t={t} end return cjson.encode(t)",
-		"local t={} t[1]=t return t",
-		"table.insert({}, 67000000, 1)",
-		"return string.format('%99999999d', 1)",
-		"return table.concat({}, 'x', 1, 1e9)",
-		"local t = {} ; t.x = t ; return cjson.encode(t)",
-		"return cmsgpack.unpack('\\221\\255\\255\\255\\255')",
+	for _, c := range []struct{ body, want string }{
+		{"return string.rep('x', 1e9)", "resulting string too large"},
+		{"local function f() return 1+f() end return f()", "stack overflow"},
+		{"local function f() return pcall(f) end return f()", ":1"},
+		{"local t={} t=setmetatable({},{__index=function(t,k) return t[k+1] end}) return t[1]", "-ERR"},
+		{"local function f() coroutine.wrap(f)() end f()", "C stack overflow"},
+		{"while true do end", "out of time"},
+		{"while true do pcall(function() while true do end end) end", "out of time"},
+		{"coroutine.wrap(function() while true do end end)()", "out of time"},
+		{"return string.find(string.rep('a',100000), '.-.-.-b')", "out of time"},
+		{"table.sort({3,1,2}, function() while true do end end)", "out of time"},
+		{"string.gsub('aaa', 'a', function() while true do end end)", "out of time"},
+		{"setmetatable({}, {__index = function() while true do end end}).x = nil return setmetatable({}, {__index = function() while true do end end}).x", "out of time"},
+		{"return " + strings.Repeat("(", 100000) + "1" + strings.Repeat(")", 100000), "too many syntax levels"},
+		{"return " + strings.Repeat("1+", 100000) + "1", "too many syntax levels"},
+		{"return " + strings.Repeat("{", 100000) + strings.Repeat("}", 100000), "too many syntax levels"},
+		{"return " + strings.Repeat("- ", 100001) + "1", "too many syntax levels"},
+		{"return " + strings.Repeat("not ", 100000) + "1", "too many syntax levels"},
+		{strings.Repeat("if x then else ", 50000) + strings.Repeat(" end", 50000), "too many syntax levels"},
+		{"if x then " + strings.Repeat("elseif x then ", 50000) + " end", "too many syntax levels"},
+		{"return " + strings.Repeat("'x'..", 100000) + "'x'", "too many syntax levels"},
+		{"return x" + strings.Repeat(".y", 100000), "too many syntax levels"},
+		{"return x" + strings.Repeat("()", 100000), "too many syntax levels"},
+		{"return loadstring('return ' .. string.rep('(', 100000))", "$-1"},
+		{"local t={} for i=1,2000 do t={t} end return cjson.encode(t)", "excessive nesting"},
+		{"local t={} t[1]=t return t", "reached lua stack limit"},
+		{"table.insert({}, 67000000, 1)", ""},
+		{"return string.format('%99999999d', 1)", "invalid format"},
+		{"local t = {} ; t.x = t ; return cjson.encode(t)", "excessive nesting"},
+		{"return cmsgpack.unpack('\\221\\255\\255\\255\\255')", "Missing bytes"},
+		{"return cmsgpack.unpack(string.rep('\\145', 100000))", "-ERR"},
+		{"return cjson.decode(string.rep('[', 100000))", "too many nested"},
 	} {
 		start := time.Now()
-		got := eval(t, vm, body)
-		name := body
-		if len(name) > 60 {
-			name = name[:60]
+		p, err := Compile(c.body, "sha")
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else {
+			r := &Reply{Proto: resp.RESP2, Err: func(string, bool) {}}
+			vm.Eval(&testHost{vm: vm, until: time.Now().Add(50 * time.Millisecond)}, p, nil, nil, r)
+			got = string(r.Out)
 		}
-		if len(got) > 200 {
-			got = got[:200]
+		if d := time.Since(start); d > 300*time.Millisecond {
+			t.Logf("%.60s: %v", c.body, d)
 		}
-		t.Logf("%8s %-60s %q", time.Since(start).Round(time.Millisecond), name, got)
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%.60s: got %.200q, want %q", c.body, got, c.want)
+		}
 	}
 	if got := eval(t, vm, "return 1"); got != ":1\r\n" {
 		t.Fatal(got)
 	}
+}
+
+// A script that hoards memory is ended; one that only makes garbage is not.
+func TestMemory(t *testing.T) {
+	vm := NewVM(Options{Bytes: 48 << 20})
+	for body, want := range map[string]string{
+		"local s='x' while true do s=s..s end":                                  "not enough memory",
+		"local t={} while true do t[#t+1]=string.rep('x',1e6)..#t end":          "not enough memory",
+		"local l={} for i=1,100 do local t={} t[2000000]=1 l[i]=t end":          "not enough memory",
+		"for i = 1, 200 do local s = string.rep('x', 1e6) .. i end return 'ok'": "ok",
+	} {
+		p, err := Compile(body, "sha")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &Reply{Proto: resp.RESP2, Err: func(string, bool) {}}
+		vm.Eval(&testHost{vm: vm, until: time.Now().Add(time.Minute)}, p, nil, nil, r)
+		if !strings.Contains(string(r.Out), want) {
+			t.Errorf("%s: %.200q", body, r.Out)
+		}
+	}
+}
+
+// A script cannot reach what the sandbox keeps from it, however it tries.
+func TestSandbox(t *testing.T) {
+	vm := newTestVM()
+	for _, body := range []string{
+		"getmetatable('').__index = function() return 1 end", "getmetatable(_G).__index = nil", "getmetatable(redis).__newindex = nil",
+		"getmetatable(string).__index.rep = 1", "setmetatable(string, {})", "rawset(string, 'rep', 1)", "table.insert(string, 1)", "table.sort(_G)",
+		"local g = getfenv(0) g.x = 1", "setfenv(0, {})", "_G.print = 1", "string.rep = nil", "redis.call = nil", "_G['string'] = 1",
+		"local m = getmetatable(getmetatable(_G)) m.x = 1", "KEYS = 1", "getfenv(string.rep).x = 1", "coroutine.create = 1", "math.random = 1",
+		"for k, v in pairs(_G) do if type(v) == 'table' and k ~= '_G' then v.x = 1 end end", "local _, f = next(string) getfenv(f).x = 1",
+		"getmetatable(getmetatable('').__index).x = 1", "debug.getregistry()", "io.open('/etc/passwd')", "os.execute('true')", "require('os')",
+		"package.loadlib('x', 'y')", "dofile('/etc/passwd')", "loadfile('/etc/passwd')", "channel.make()", "_printregs()", "module('x')",
+		"loadstring('\\27Lua')()", "string.dump(string.rep)",
+	} {
+		if got := eval(t, vm, body); got[0] != '-' {
+			t.Errorf("%s: %q", body, got)
+		}
+	}
+	for body, want := range map[string]string{
+		"return string.rep('x', 2)": "$2\r\nxx\r\n", "return redis.call('echo', 'a')": "$1\r\na\r\n", "return ('a'):upper()": "$1\r\nA\r\n",
+		"local n = 0 for k in pairs(_G) do n = n + 1 end return n > 30": ":1\r\n", "local n = 0 for k in pairs(redis) do n = n + 1 end return n > 10": ":1\r\n",
+	} {
+		if got := eval(t, vm, body); got != want {
+			t.Errorf("%s: %q, want %q", body, got, want)
+		}
+	}
+}
+
+// Whatever a script says, it ends in time with one reply.
+func FuzzScript(f *testing.F) {
+	for _, s := range []string{
+		"return 1", "for i=1,10 do redis.call('echo', i) end", "return cjson.decode(ARGV[1])", "return {pcall(error, {})}", "local t = {} t[1e9] = 1 return #t",
+		"return string.format('%s%d%q', 'x', 1, 'y')", "return string.gsub('abc', '(a)(b)', '%2%1')", "return cmsgpack.unpack(ARGV[1])", "return struct.unpack('<i4', 'abcd')",
+		"local co = coroutine.wrap(function(...) coroutine.yield(...) end) return co(1)", "return setmetatable({}, {__index = _G}).redis", "goto x ::x::", "#!lua flags=no-writes\nreturn 1",
+	} {
+		f.Add(s)
+	}
+	vm := newTestVM()
+	f.Fuzz(func(t *testing.T, body string) {
+		p, err := Compile(body, "sha")
+		if err != nil {
+			return
+		}
+		r := &Reply{Proto: resp.RESP3, Err: func(string, bool) {}}
+		start := time.Now()
+		vm.Eval(&testHost{vm: vm, until: start.Add(100 * time.Millisecond)}, p, nil, [][]byte{[]byte(body)}, r)
+		if took := time.Since(start); took > 3*time.Second {
+			t.Fatalf("took %v", took)
+		}
+		v, n, err := resp.ParseReply(r.Out)
+		if err != nil || n != len(r.Out) {
+			t.Fatalf("%q is not one reply: %v, %d, %v", r.Out, v, n, err)
+		}
+	})
 }

@@ -96,6 +96,10 @@ func structPack(c *call) {
 	l := layout{c: c, fmt: c.Str(0), align: 1}
 	var out []byte
 	arg := 1
+	if c.n == 1 {
+		c.L.Push(lua.LNil) // what is missing counts as nil
+		c.n++
+	}
 	for {
 		opt, size, pad, ok := l.next(len(out))
 		if !ok {

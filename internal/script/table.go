@@ -137,7 +137,7 @@ func (s *sorter) Less(i, j int) bool {
 	}
 	s.c.Burn()
 	if t1, t2 := a.Type(), b.Type(); t1 != t2 {
-		s.c.Fail("attempt to compare %s with %s", t1, t2)
+		s.c.Throw(lua.LString("attempt to compare " + t1.String() + " with " + t2.String()))
 	}
 	return s.c.L.LessThan(a, b)
 }

@@ -37,6 +37,7 @@ type Options struct {
 	Version   string // of Redis, as scripts see it
 	VersionNo int
 	Seed      uint64
+	Bytes     uint64 // how far the heap may grow while a script runs; 0: 512 MB
 }
 
 // Limits of the interpreter.
@@ -87,7 +88,10 @@ var arrays = sync.OnceFunc(func() { lua.MaxArrayIndex = arrayIndexMax })
 // NewVM makes a machine.
 func NewVM(o Options) *VM {
 	arrays()
-	vm := &VM{opts: o, watch: newWatch(), views: make(map[*lua.LTable]*lua.LTable), libs: make(map[string]*loadedLibrary), rng: o.Seed & randMask}
+	if o.Bytes == 0 {
+		o.Bytes = scriptBytes
+	}
+	vm := &VM{opts: o, watch: newWatch(o.Bytes), views: make(map[*lua.LTable]*lua.LTable), libs: make(map[string]*loadedLibrary), rng: o.Seed & randMask}
 	vm.L = lua.NewState(lua.Options{
 		CallStackSize: callsMax, MinimizeStackMemory: true, SkipOpenLibs: true,
 		RegistrySize: registersInit, RegistryGrowStep: registersStep, RegistryMaxSize: registersMax,
@@ -172,6 +176,7 @@ var rewordings = []struct {
 	from *regexp.Regexp
 	to   string
 }{
+	{regexp.MustCompile(`cannot perform \w+ operation between (string) and (?:number|string)$`), "attempt to perform arithmetic on a $1 value"},
 	{regexp.MustCompile(`cannot perform \w+ operation between (?:number|string) and (\w+)$`), "attempt to perform arithmetic on a $1 value"},
 	{regexp.MustCompile(`cannot perform \w+ operation between (\w+) and \w+$`), "attempt to perform arithmetic on a $1 value"},
 	{regexp.MustCompile(`attempt to index a non-table object\((\w+)\) with key '.*'$`), "attempt to index a $1 value"},

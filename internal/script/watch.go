@@ -16,7 +16,7 @@ const (
 	lookSteps    = 1 << 10   // instructions between two looks: about 20 µs
 	heapSteps    = 1 << 14   // instructions between two looks at the heap
 	scriptBytes  = 512 << 20 // how far the heap may grow while one script runs
-	chargedBytes = 64 << 20  // bytes a script asks for until the heap is looked at
+	chargedShare = 8         // the heap is looked at each time a script has asked for this part of it
 	levelsMax    = 190       // functions of ours and of scripts that call each other through Go's stack
 )
 
@@ -33,11 +33,11 @@ type watch struct {
 	onLook  func()
 	sample  []metrics.Sample
 	nested  int
+	limit   uint64 // how far the heap may grow
 }
 
-// closed is what a script that has to end waits for.
-func newWatch() *watch {
-	w := &watch{ended: make(chan struct{}), sample: []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}}
+func newWatch(limit uint64) *watch {
+	w := &watch{limit: limit, ended: make(chan struct{}), sample: []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}}
 	close(w.ended)
 	return w
 }
@@ -102,10 +102,10 @@ func (w *watch) lookAtHeap() {
 	switch {
 	case w.base == 0 || now < w.base:
 		w.base = now
-	case now-w.base > scriptBytes:
+	case now-w.base > w.limit:
 		runtime.GC() // what the heap holds may be dead
 		metrics.Read(w.sample)
-		if now = w.sample[0].Value.Uint64(); now > w.base && now-w.base > scriptBytes {
+		if now = w.sample[0].Value.Uint64(); now > w.base && now-w.base > w.limit {
 			w.end(errNoMemory)
 		}
 	}
@@ -122,12 +122,12 @@ func (w *watch) step(L *lua.LState) {
 func (vm *VM) charge(n int) {
 	w := vm.watch
 	w.charged += int64(n)
-	if w.charged < chargedBytes {
+	if w.charged < int64(w.limit/chargedShare) {
 		return
 	}
 	n = int(w.charged)
 	w.lookAtHeap()
-	if w.base > 0 && n > scriptBytes {
+	if w.base > 0 && uint64(n) > w.limit {
 		w.end(errNoMemory)
 	}
 	if w.dead {

@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"github.com/covey-db/covey/internal/testkit/reply"
 )
 
 // family is a group of commands that are tested together.
@@ -25,6 +23,7 @@ type family struct {
 const (
 	stepsDefault     = 1500
 	stepsPerSequence = 30 // on average, as rapid has it
+	reloadEvery      = 10 // sequences, on average, after one of which the data is saved and loaded
 )
 
 // stepsWanted is how many commands a family is to be tested with.
@@ -70,7 +69,6 @@ func TestFamilies(t *testing.T) {
 	for _, f := range families() {
 		t.Run(f.name, func(t *testing.T) {
 			f.prepare(t)
-			f.drop(t, p)
 			p.commands, p.sequences = 0, 0
 			rapid.Check(t, func(rt *rapid.T) { f.run(rt, p) })
 			t.Logf("%d commands in %d sequences", p.commands, p.sequences)
@@ -92,34 +90,7 @@ func (f *family) run(t *rapid.T, p *pair) {
 		p.step(t, conn, d.command())
 	}})
 	p.finish(t, f)
-}
-
-// drop leaves out what the server under test does not know yet.
-func (f *family) drop(t *testing.T, p *pair) {
-	var wheel []int
-	unknown := map[string]bool{}
-	for _, i := range f.wheel {
-		name := f.templates[i].name()
-		if name != "CARRY" {
-			if v, theirs := p.asAdmin(t, name); v.IsError("ERR unknown command") && !theirs.IsError("ERR unknown command") {
-				unknown[name] = true
-				continue
-			}
-		}
-		wheel = append(wheel, i)
-	}
-	f.wheel = wheel
-	if len(unknown) > 0 {
-		t.Logf("unknown: %v", unknown)
-	}
-	var prelude []string
-	for _, line := range f.prelude {
-		if v, _ := p.asAdmin(t, line); v.Kind != reply.Error || len(unknown) == 0 {
-			prelude = append(prelude, line)
-		}
-	}
-	f.prelude = prelude
-	if len(wheel) == 0 {
-		t.Skip("SKIPPED: no command of the family is there yet")
+	if rapid.IntRange(0, reloadEvery-1).Draw(t, "reload") == reloadEvery-1 {
+		p.reload(t)
 	}
 }

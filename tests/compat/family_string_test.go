@@ -104,7 +104,7 @@ func keyFamily() *family {
 		2 RPUSH key (element)+
 		2 HSET key (field value)+
 		2 SADD key (element)+
-		2 ZADD key (count element)+
+		2 ZADD key (small element)+
 		  XADD key '1-* field value
 		3 EXPIRE key seconds [NX | XX | GT | LT] [NX | XX | GT | LT]
 		3 PEXPIRE key millis [NX | XX | GT | 'lt | word]
@@ -163,5 +163,24 @@ func transactionFamily() *family {
 		  SETRANGE key offset value
 		  EXISTS (key)+
 		  FLUSHALL
+		  RPUSH key (element)+
+		  LPOP key [count]
+		  RPOPLPUSH key key
+		  LRANGE key index index
+		  HSET key (field value)+
+		  HINCRBY key field amount
+		  HMGET key (field)+
+		  SADD key (element)+
+		  SMISMEMBER key (element)+
+		  ZADD key (small element)+
+		  ZINCRBY key small element
+		  ZRANGE key index index
+		  XADD key id field value
+		  XLEN key
+		  PFADD key (element)*
+		  PFCOUNT key
+		  SETBIT key offset bit
+		  BITCOUNT key
+		  SORT key ALPHA
 	`}
 }

@@ -223,6 +223,20 @@ func (p *pair) finish(t rapid.TB, f *family) {
 	}
 }
 
+// reload lets the server under test save its data and load it again: it must be the same then.
+func (p *pair) reload(t rapid.TB) {
+	before, err := p.sut.admin.Try("DEBUG", "DIGEST")
+	if err == nil {
+		_, err = p.sut.admin.Try("DEBUG", "RELOAD")
+	}
+	if err != nil {
+		t.Fatalf("DEBUG RELOAD: %v%s", err, p.story())
+	}
+	if after, err := p.sut.admin.Try("DEBUG", "DIGEST"); err != nil || after.Text != before.Text {
+		t.Fatalf("DEBUG RELOAD makes %v of %v: %v%s", after, before, err, p.story())
+	}
+}
+
 // sameButForScores compares key by key: the digest of a sorted set has the scores in the shortest form since 7.2, with 17
 // digits before.
 func (p *pair) sameButForScores(t rapid.TB) bool {

@@ -98,9 +98,6 @@ func parseTemplates(table string, generators map[string]func(d *draw) []string) 
 	return list, nil
 }
 
-// name is the command of the template.
-func (t template) name() string { return string(t.parts[0].(literal)) }
-
 // sequence reads up to the end of the group.
 func (p *templateParser) sequence() (parts []node, err error) {
 	for len(p.words) > 0 {

@@ -56,15 +56,32 @@ func cmdZRandMember(c *engine.Ctx) {
 	}
 }
 
-// replyDrawn replies count members, each drawn from all.
+// replyDrawn replies count members, each drawn from all. Very many are drawn from a sample.
 func replyDrawn(c *engine.Ctx, z *object.ZSet, count int64, withScores bool) {
-	dice := c.W.Dice()
 	openScored(c, int(count), withScores)
-	for ; count > 0; count-- {
-		it := z.At(int(dice.Below(uint64(z.Len()))), false)
-		m, score := it.Get()
-		replyScored(c, m, score, withScores)
+	draw := func() (object.Member, float64) {
+		it := z.At(int(c.W.Dice().Below(uint64(z.Len()))), false)
+		return it.Get()
 	}
+	if count <= poolMax {
+		for range count {
+			m, score := draw()
+			replyScored(c, m, score, withScores)
+		}
+		return
+	}
+	var pool names
+	scores := make([]float64, poolMax)
+	for i := range scores {
+		m, score := draw()
+		var digits [20]byte
+		pool.add(m.Text(digits[:0]))
+		scores[i] = score
+	}
+	replyInSlices(c, count, func(c *engine.Ctx) {
+		i := int(c.W.Dice().Below(poolMax))
+		replyScored(c, object.Member{Str: pool.at(i)}, scores[i], withScores)
+	})
 }
 
 // replySample replies n different members. When they are more than one of sampleWalk, it walks along all of them and takes

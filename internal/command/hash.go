@@ -53,10 +53,10 @@ func readHash(c *engine.Ctx) (h object.Hash, ok bool) {
 	return h, ok
 }
 
-// editHash begins to change key 0, which is a hash if it exists.
-func editHash(c *engine.Ctx, exists bool) object.HashEdit {
+// editHash begins to change key 0, which is a hash, found just now, if it exists.
+func editHash(c *engine.Ctx, rec keyspace.Rec, exists bool) object.HashEdit {
 	if exists {
-		return object.EditHash(c.Place(0), &c.Engine().Settings.Encoding, c.W.Scratch())
+		return object.EditFoundHash(c.Place(0), rec, &c.Engine().Settings.Encoding, c.W.Scratch())
 	}
 	return object.NewHash(c.Place(0), &c.Engine().Settings.Encoding, c.W.Scratch())
 }
@@ -105,11 +105,11 @@ func setFields(c *engine.Ctx) (added int, ok bool) {
 		c.ArityErr()
 		return 0, false
 	}
-	_, exists, ok := c.WriteType(0, keyspace.TypeHash)
+	rec, exists, ok := c.WriteType(0, keyspace.TypeHash)
 	if !ok {
 		return 0, false
 	}
-	e, pairs := editHash(c, exists), c.Args[2:]
+	e, pairs := editHash(c, rec, exists), c.Args[2:]
 	e.Expect(pairs)
 	for i := 0; i < len(pairs); i += 2 {
 		if e.Set(pairs[i], pairs[i+1], 0) {
@@ -133,10 +133,10 @@ func cmdHSetNX(c *engine.Ctx) {
 			return
 		}
 		if gone {
-			_, exists = c.Peek(0)
+			rec, exists = c.Peek(0)
 		}
 	}
-	e := editHash(c, exists)
+	e := editHash(c, rec, exists)
 	e.Expect(c.Args[2:])
 	e.Set(c.Args[2], c.Args[3], 0)
 	commitHash(c, &e, "hset", 1)
@@ -234,7 +234,7 @@ func cmdHStrLen(c *engine.Ctx) {
 }
 
 func cmdHDel(c *engine.Ctx) {
-	_, exists, ok := c.WriteType(0, keyspace.TypeHash)
+	rec, exists, ok := c.WriteType(0, keyspace.TypeHash)
 	if !ok {
 		return
 	}
@@ -242,19 +242,14 @@ func cmdHDel(c *engine.Ctx) {
 		c.ReplyInt(0)
 		return
 	}
-	c.ReplyInt(int64(deleteFields(c, c.Args[2:])))
-}
-
-// deleteFields removes fields of key 0, which is there.
-func deleteFields(c *engine.Ctx, names [][]byte) (deleted int) {
-	e := editHash(c, true)
-	for _, name := range names {
+	e, deleted := editHash(c, rec, true), 0
+	for _, name := range c.Args[2:] {
 		if e.Delete(name) {
 			deleted++
 		}
 	}
 	commitHash(c, &e, "hdel", deleted)
-	return deleted
+	c.ReplyInt(int64(deleted))
 }
 
 func cmdHScan(c *engine.Ctx) {

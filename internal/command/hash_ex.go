@@ -12,7 +12,7 @@ import (
 // This file holds the commands of Redis 8 that read or write fields of a hash and do something with their expiry at once.
 
 func cmdHGetDel(c *engine.Ctx) {
-	_, exists, ok := c.WriteType(0, keyspace.TypeHash)
+	rec, exists, ok := c.WriteType(0, keyspace.TypeHash)
 	if !ok {
 		return
 	}
@@ -25,7 +25,7 @@ func cmdHGetDel(c *engine.Ctx) {
 		replyNulls(c, len(names))
 		return
 	}
-	e, deleted, gone := editHash(c, true), [][]byte(nil), false
+	e, deleted, gone := editHash(c, rec, true), [][]byte(nil), false
 	for _, name := range names {
 		f, found := e.View().Get(name)
 		if !found || f.IsPast(c.FieldClock()) {
@@ -85,7 +85,7 @@ func (o *fieldOptions) takeTime(c *engine.Ctx, i int, errTwice string) (taken, o
 }
 
 func cmdHGetEx(c *engine.Ctx) {
-	_, exists, ok := c.WriteType(0, keyspace.TypeHash)
+	rec, exists, ok := c.WriteType(0, keyspace.TypeHash)
 	if !ok {
 		return
 	}
@@ -108,7 +108,7 @@ func cmdHGetEx(c *engine.Ctx) {
 		replyNulls(c, len(names))
 		return
 	}
-	x := fieldEdit{edit: editHash(c, true)}
+	x := fieldEdit{edit: editHash(c, rec, true)}
 	gone := false
 	for _, name := range names {
 		f, found := x.edit.View().Get(name)
@@ -197,7 +197,7 @@ func cmdHSetEx(c *engine.Ctx) {
 		c.ReplyInt(0)
 		return
 	}
-	x := fieldEdit{edit: editHash(c, exists)}
+	x := fieldEdit{edit: editHash(c, rec, exists)}
 	x.edit.Expect(pairs)
 	kept := make([]int64, 0, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {

@@ -165,7 +165,7 @@ func propagateFieldExpiry(c *engine.Ctx, at int64, names [][]byte) {
 
 // setFieldExpiry is HEXPIRE and its kin.
 func setFieldExpiry(c *engine.Ctx, unit int64, relative bool) {
-	_, exists, ok := c.WriteType(0, keyspace.TypeHash)
+	rec, exists, ok := c.WriteType(0, keyspace.TypeHash)
 	if !ok {
 		return
 	}
@@ -183,7 +183,7 @@ func setFieldExpiry(c *engine.Ctx, unit int64, relative bool) {
 		replyEach(c, len(names), fieldMissing)
 		return
 	}
-	x := fieldEdit{edit: editHash(c, true)}
+	x := fieldEdit{edit: editHash(c, rec, true)}
 	for _, name := range names {
 		f, found := x.edit.View().Get(name)
 		switch {
@@ -234,7 +234,7 @@ func replyFieldExpiry(c *engine.Ctx, unit int64, relative bool) {
 }
 
 func cmdHPersist(c *engine.Ctx) {
-	_, exists, ok := c.WriteType(0, keyspace.TypeHash)
+	rec, exists, ok := c.WriteType(0, keyspace.TypeHash)
 	if !ok {
 		return
 	}
@@ -247,7 +247,7 @@ func cmdHPersist(c *engine.Ctx) {
 		replyEach(c, len(names), fieldMissing)
 		return
 	}
-	x := fieldEdit{edit: editHash(c, true)}
+	x := fieldEdit{edit: editHash(c, rec, true)}
 	for _, name := range names {
 		c.ReplyInt(x.persist(c, name))
 	}

@@ -13,19 +13,20 @@ import (
 
 var wordHSet = []byte("HSET")
 
-// counter finds the field of argument 2, to be counted; exists tells whether key 0 is there, ok is false when an error has
-// been replied.
-func counter(c *engine.Ctx) (f object.Field, found, exists, ok bool) {
+// counter finds the field of argument 2, to be counted, and the edit that changes it; ok is false when an error has been
+// replied.
+func counter(c *engine.Ctx) (f object.Field, found bool, e object.HashEdit, ok bool) {
 	rec, exists, ok := c.WriteType(0, keyspace.TypeHash)
-	if !ok || !exists {
-		return f, false, exists, ok
+	if !ok {
+		return f, false, e, false
 	}
-	h := object.OpenHash(c.Part(0), rec)
-	f, found, gone := liveField(c, &h)
-	if gone {
-		_, exists = c.Peek(0)
+	if exists {
+		h, gone := object.OpenHash(c.Part(0), rec), false
+		if f, found, gone = liveField(c, &h); gone {
+			rec, exists = c.Peek(0)
+		}
 	}
-	return f, found, exists, true
+	return f, found, editHash(c, rec, exists), true
 }
 
 func cmdHIncrBy(c *engine.Ctx) {
@@ -33,7 +34,7 @@ func cmdHIncrBy(c *engine.Ctx) {
 	if !ok {
 		return
 	}
-	f, found, exists, ok := counter(c)
+	f, found, e, ok := counter(c)
 	if !ok {
 		return
 	}
@@ -49,7 +50,6 @@ func cmdHIncrBy(c *engine.Ctx) {
 		return
 	}
 	var digits [20]byte
-	e := editHash(c, exists)
 	e.Set(c.Args[2], num.AppendInt(digits[:0], old+delta), f.ExpireAt)
 	commitHash(c, &e, "hincrby", 1)
 	c.ReplyInt(old + delta)
@@ -65,7 +65,7 @@ func cmdHIncrByFloat(c *engine.Ctx) {
 		c.Err("ERR value is NaN or Infinity")
 		return
 	}
-	f, found, exists, ok := counter(c)
+	f, found, e, ok := counter(c)
 	if !ok {
 		return
 	}
@@ -84,7 +84,6 @@ func cmdHIncrByFloat(c *engine.Ctx) {
 	}
 	var digits [64]byte
 	text := sum.AppendHuman(digits[:0])
-	e := editHash(c, exists)
 	e.Set(c.Args[2], text, f.ExpireAt)
 	commitHash(c, &e, "hincrbyfloat", 1)
 	c.Bulk(text)

@@ -60,6 +60,9 @@ func (p *Part) ForWrite(db int, k *Key, r Rec) Rec {
 	return r
 }
 
+// HandOver is FindForWrite for a record that was found just now.
+func (p *Part) HandOver(db int, k *Key, r Rec) { p.beforeChange(p.dbs[db], p.table(db, k.Slot), r) }
+
 // value is what a record is given.
 type value struct {
 	head  byte   // type and encoding

@@ -25,18 +25,25 @@ type HashEdit struct {
 	at       Place
 	limits   *Limits
 	hash     Hash
-	scratch  []byte // where a changed listpack is, or would be put
-	length   int    // of the table, as the record has it
-	mark     int64  // when the hash is scheduled
-	expireAt int64  // of the key
-	own      bool   // the listpack, or the table, belongs to no record
+	scratch  []byte       // where a changed listpack is, or would be put
+	record   keyspace.Rec // of the key; of use while nothing but a table is changed
+	length   int          // of the table, as the record has it
+	mark     int64        // when the hash is scheduled
+	expireAt int64        // of the key
+	own      bool         // the listpack, or the table, belongs to no record
 	changed  bool
 }
 
 // EditHash begins to change the hash that a key has. scratch is memory that may be used; Scratch gives it back.
 func EditHash(at Place, limits *Limits, scratch []byte) HashEdit {
-	r, _ := at.Part.FindForWrite(at.DB, at.Key)
-	e := HashEdit{at: at, limits: limits, hash: OpenHash(at.Part, r), scratch: scratch, mark: keyspace.NotDue, expireAt: r.ExpireAt()}
+	r, _ := at.Part.Find(at.DB, at.Key)
+	return EditFoundHash(at, r, limits, scratch)
+}
+
+// EditFoundHash is EditHash for a key whose record was found just now.
+func EditFoundHash(at Place, r keyspace.Rec, limits *Limits, scratch []byte) HashEdit {
+	at.Part.HandOver(at.DB, at.Key, r)
+	e := HashEdit{at: at, limits: limits, record: r, hash: OpenHash(at.Part, r), scratch: scratch, mark: keyspace.NotDue, expireAt: r.ExpireAt()}
 	switch e.hash.enc {
 	case keyspace.EncHashtable:
 		e.length, e.mark = e.hash.table.Len(), e.hash.table.Mark()
@@ -227,9 +234,7 @@ func (e *HashEdit) Commit() (fields int) {
 		e.PutAt(e.at, e.expireAt)
 	case e.hash.enc == keyspace.EncHashtable:
 		if n != e.length {
-			if r, ok := e.at.Part.FindForWrite(e.at.DB, e.at.Key); ok {
-				r.SetRoot(e.hash.table.Root(), uint64(n))
-			}
+			e.record.SetRoot(e.hash.table.Root(), uint64(n))
 		}
 		due := e.due()
 		e.hash.table.SetMark(due)

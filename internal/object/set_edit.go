@@ -23,16 +23,16 @@ import (
 // intsetMax bounds the members of an intset, whatever is configured.
 const intsetMax = 1 << 30
 
-// SetEdit is a set that is being changed or made: that of a key, or one that has no key yet. A small set is changed as a
-// copy, which Commit puts into the record; the table of a big one is changed where it is.
+// SetEdit is a set that is being changed or made: that of a key, or one that has no key yet. The set of a key is changed
+// where it is, in the record or in its table, as long as it keeps its encoding; Commit does the rest.
 //
 // It is used under the lock of its part from the time it is begun until Commit, PutAt or Discard.
 type SetEdit struct {
 	at       Place        // Key is nil for a set without a key
-	rec      keyspace.Rec // of the key; it stays as it is until Commit
+	rec      keyspace.Rec // of the key, if it has a table
 	limits   *Limits
 	small    []byte // listpack or intset
-	scratch  []byte // where a changed small is, or would be put
+	scratch  []byte // where small is put when it belongs to no record
 	table    table.Table
 	length   int   // of the table, as the record has it
 	expireAt int64 // of the key
@@ -139,8 +139,7 @@ func (e *SetEdit) Add(text []byte) (added bool) {
 			e.toTable()
 			return e.Add(text)
 		}
-		e.makeOwn()
-		e.small = listpack.Append(e.small, text)
+		e.small = listpack.Append(e.room(len(e.small)+listpack.EncodedSize(text)), text)
 	default:
 		if !e.table.Add(e.at.Part.HashMember(text), text) {
 			return false
@@ -160,15 +159,10 @@ func (e *SetEdit) AddMember(m Member) (added bool) {
 }
 
 func (e *SetEdit) addToIntset(v int64) (added bool) {
-	if !e.own {
-		if intset.Contains(e.small, v) {
-			return false
-		}
-		e.makeOwn()
-	}
-	if e.small, added = intset.Add(e.small, v); !added {
+	if intset.Contains(e.small, v) {
 		return false
 	}
+	e.small, _ = intset.Add(e.room(intset.SizeWith(e.small, v)), v)
 	e.changed = true
 	if n := int64(intset.Len(e.small)); n > min(e.limits.SetIntset.Load(), intsetMax) {
 		e.toTable()
@@ -235,12 +229,21 @@ func (e *SetEdit) ToIntset() {
 	e.enc, e.small = keyspace.EncIntset, small
 }
 
-// makeOwn copies a small set out of its record.
-func (e *SetEdit) makeOwn() {
-	if !e.own {
-		e.small = append(e.scratch[:0], e.small...)
-		e.own = true
+// room is a small set where it can grow to size bytes, which it is about to do.
+func (e *SetEdit) room(size int) []byte {
+	if e.own {
+		return e.small
 	}
+	b := e.at.Part.Writable(e.at.DB, e.at.Key, size, true)
+	return b[:len(e.small):size]
+}
+
+// shrunk takes a small set that lost members.
+func (e *SetEdit) shrunk(small []byte) {
+	if !e.own {
+		small = e.at.Part.Writable(e.at.DB, e.at.Key, len(small), false)
+	}
+	e.small, e.changed = small, true
 }
 
 // buffer is where a small set may be written to.
@@ -262,14 +265,13 @@ func (e *SetEdit) Remove(text []byte) (removed bool) {
 		if pos == 0 {
 			return false
 		}
-		e.makeOwn()
-		e.small = listpack.Delete(e.small, pos, 1)
+		e.shrunk(listpack.Delete(e.small, pos, 1))
 	default:
 		if !e.table.Delete(e.at.Part.HashMember(text), text) {
 			return false
 		}
+		e.changed = true
 	}
-	e.changed = true
 	return true
 }
 
@@ -287,9 +289,7 @@ func (e *SetEdit) removeFromIntset(v int64) bool {
 	if !found {
 		return false
 	}
-	e.makeOwn()
-	e.small = intset.Delete(e.small, i)
-	e.changed = true
+	e.shrunk(intset.Delete(e.small, i))
 	return true
 }
 
@@ -299,17 +299,17 @@ func (e *SetEdit) Commit() (members int) {
 	switch {
 	case !e.changed:
 		e.Discard()
-	case e.enc == keyspace.EncHashtable && !e.own:
-		e.commitTable(n)
+	case !e.own:
+		e.commitInPlace(n)
 	default:
 		e.PutAt(e.at, e.expireAt)
 	}
 	return n
 }
 
-// commitTable is Commit for a table that the record has already.
-func (e *SetEdit) commitTable(n int) {
-	if n != e.length {
+// commitInPlace is Commit for what the record has already.
+func (e *SetEdit) commitInPlace(n int) {
+	if e.enc == keyspace.EncHashtable && n != e.length {
 		e.rec.SetRoot(e.table.Root(), uint64(n))
 	}
 	if n == 0 {

@@ -288,28 +288,38 @@ func (o *recorder) BeforeChange(_ int, r keyspace.Rec) {
 	o.saved = append(o.saved, AppendTyped(nil, r, nil))
 }
 
-// A cut has the set as it was, though its table is changed in place.
+// A cut has the set as it was, though it is changed in place.
 func TestSetIsHandedOverBeforeItChanges(t *testing.T) {
-	m := newSetModel(0, 0, 0)
-	defer m.close(t)
-	add := func(x string) {
-		e := m.edit(x, 1)
-		e.Add([]byte(x))
-		m.end(&e)
-	}
-	for i := range 1000 {
-		add(strconv.Itoa(i))
-	}
-	r, _ := m.part.Find(0, m.at.Key)
-	want := AppendTyped(nil, r, nil)
-	var o recorder
-	m.part.BeginEpoch(0, nil, &o)
-	add("new")
-	add("newer")
-	if len(o.saved) != 1 || !slices.Equal(o.saved[0], want) {
-		t.Fatalf("%d states were handed over", len(o.saved))
-	}
-	m.part.EndEpoch(0)
-	for m.part.DrainEpoch(0, 1000) {
+	for _, format := range []string{"%d", "m%d", strings.Repeat("x", 65) + "%d"} {
+		for _, remove := range []bool{false, true} {
+			m := newSetModel(512, 128, 64)
+			change := func(i int, remove bool) {
+				x := fmt.Sprintf(format, i)
+				e := m.edit(x, 1)
+				if remove {
+					e.Remove([]byte(x))
+				} else {
+					e.Add([]byte(x))
+				}
+				m.end(&e)
+			}
+			for i := range 100 {
+				change(i, false)
+			}
+			r, _ := m.part.Find(0, m.at.Key)
+			want := AppendTyped(nil, r, nil)
+			var o recorder
+			m.part.BeginEpoch(0, nil, &o)
+			change(50, remove) // the first change adds nothing, or removes
+			change(1000, false)
+			change(1000, true)
+			if len(o.saved) != 1 || !slices.Equal(o.saved[0], want) {
+				t.Fatalf("%d states were handed over", len(o.saved))
+			}
+			m.part.EndEpoch(0)
+			for m.part.DrainEpoch(0, 1000) {
+			}
+			m.close(t)
+		}
 	}
 }

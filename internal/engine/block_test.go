@@ -336,6 +336,19 @@ func TestClientThatLeftGetsNothing(t *testing.T) {
 	c.wants("*2 $1 k $1 x")
 }
 
+func TestKilledClientGetsNothing(t *testing.T) {
+	e := newEngine(t, false)
+	pusher, killed := connect(t, e), connect(t, e)
+	killed.send("BLPOP k 0")
+	killed.s.Kill() // the connection has not heard of it
+	pusher.want("RPUSH k x", ":1")
+	pusher.want("BLPOP k 0", "*2 $1 k $1 x")
+	killed.deliver()
+	if killed.out.Len() != 0 {
+		t.Errorf("got %q", killed.out.String())
+	}
+}
+
 func TestWaitEndsWithTheRole(t *testing.T) {
 	e := newEngine(t, false)
 	c := connect(t, e)

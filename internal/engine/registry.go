@@ -129,8 +129,13 @@ func (s *Session) SetLib(name, version *string) {
 // Flags are the session's flags; any goroutine may ask.
 func (s *Session) Flags() uint32 { return s.flags.Load() }
 
-// Kill ends the session from any goroutine.
-func (s *Session) Kill() { s.conn.CloseSoon(false) }
+// Kill ends the session from any goroutine. From now on nobody serves it what it blocks on.
+func (s *Session) Kill() {
+	if w, kind := s.waiting(); kind == WaitKeys {
+		s.wait.end(w.token)
+	}
+	s.conn.CloseSoon(false)
+}
 
 // Conn is the session's transport.
 func (s *Session) Conn() Conn { return s.conn }

@@ -3,6 +3,7 @@ package object
 import (
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"strings"
 	"testing"
 
@@ -28,6 +29,9 @@ type hashModel struct {
 	limits Limits
 	fields map[string]hashField
 	buf    []byte
+
+	cut    map[string]hashField // the fields at the moment of a cut that is under way
+	handed []byte               // the hash that was handed over since
 }
 
 func newHashModel(entries, value int64) *hashModel {
@@ -160,6 +164,7 @@ func (m *hashModel) actions() map[string]func(*rapid.T) {
 			m.commit(t, &e)
 		},
 		"due": m.due,
+		"cut": m.cutOrCompare,
 		"copy": func(t *rapid.T) {
 			if rec, ok := m.part.Find(0, &m.key); ok {
 				Copy(m.place(1), rec, &m.limits, nil)
@@ -181,6 +186,41 @@ func (m *hashModel) actions() map[string]func(*rapid.T) {
 			m.part.Delete(1, &m.key)
 		},
 	}
+}
+
+// BeforeChange implements keyspace.Observer.
+func (m *hashModel) BeforeChange(db int, r keyspace.Rec) {
+	if db == 0 {
+		m.handed = AppendTyped(nil, r, nil)
+	}
+}
+
+// cutOrCompare begins a cut, or ends it and looks whether the hash was handed over as it was.
+func (m *hashModel) cutOrCompare(t *rapid.T) {
+	if m.cut == nil {
+		m.cut, m.handed = maps.Clone(m.fields), nil
+		if !m.part.BeginEpoch(0, nil, m) {
+			t.Fatal("the last cut is not over")
+		}
+		return
+	}
+	m.part.VisitSlot(0, 0, m.key.Slot, 0, 1<<30, func(r keyspace.Rec) { m.BeforeChange(0, r) })
+	if !m.part.EndEpoch(0) || (m.handed != nil) != (len(m.cut) > 0) {
+		t.Fatalf("of %d fields, %d bytes were handed over", len(m.cut), len(m.handed))
+	}
+	if m.handed != nil {
+		var b Builder
+		b.Begin(m.place(1), 0, &m.limits)
+		if err := rdb.DecodeValue(m.handed, &b); err != nil {
+			t.Fatal(err)
+		}
+		now := m.fields
+		m.fields = m.cut
+		m.check(t, 1)
+		m.part.Delete(1, &m.key)
+		m.fields = now
+	}
+	m.cut = nil
 }
 
 // due takes fields away as the cron does.
@@ -213,6 +253,9 @@ func TestHashDoesWhatAMapDoes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newHashModel(rapid.SampledFrom([]int64{0, 5, 20, 512}).Draw(t, "entries"), rapid.SampledFrom([]int64{0, 64}).Draw(t, "value"))
 		t.Repeat(m.actions())
+		if m.cut != nil {
+			m.cutOrCompare(t)
+		}
 		m.part.FlushDB(0)
 		for left := m.part.FreeSome(10); left > 0; left = m.part.FreeSome(10) {
 		}

@@ -6,7 +6,7 @@
 //
 //	type         small                big
 //	list         listpack             quicklist   enc/list
-//	hash         listpack             hashtable   enc/table
+//	hash         listpack (hash.go)   hashtable   enc/table
 //	set          intset or listpack   hashtable   enc/table
 //	sorted set   listpack             skiplist    enc/tree
 //	stream                            stream      enc/stream

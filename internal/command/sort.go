@@ -7,6 +7,7 @@ import (
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/object"
+	"github.com/covey-db/covey/internal/spec"
 )
 
 // This file holds SORT: its arguments, and what it does with what sort_items.go has collected. The patterns of BY and GET name
@@ -87,13 +88,12 @@ func parseSort(c *engine.Ctx, mayStore bool) (o sortOptions, ok bool) {
 		case c.ArgIs(i, "BY") && more >= 1:
 			i++
 			o.by = c.Args[i]
-			if o.unsorted = o.unsorted || !hasAsterisk(o.by); hasAsterisk(o.by) && c.Engine().ClusterOn {
-				c.Err("ERR BY option of SORT denied in Cluster mode.")
+			o.unsorted = o.unsorted || !hasAsterisk(o.by)
+			if hasAsterisk(o.by) && !maySortWith(c, "BY") {
 				return o, false
 			}
 		case c.ArgIs(i, "GET") && more >= 1:
-			if c.Engine().ClusterOn {
-				c.Err("ERR GET option of SORT denied in Cluster mode.")
+			if !maySortWith(c, "GET") {
 				return o, false
 			}
 			i++
@@ -104,6 +104,19 @@ func parseSort(c *engine.Ctx, mayStore bool) (o sortOptions, ok bool) {
 		}
 	}
 	return o, true
+}
+
+// maySortWith says whether an option that looks up any key may be used; if not, the error has been replied.
+func maySortWith(c *engine.Ctx, option string) bool {
+	switch {
+	case c.Engine().ClusterOn:
+		c.Err("ERR " + option + " option of SORT denied in Cluster mode.")
+	case !c.MayUseAllKeys(spec.KeyAccess):
+		c.Err("ERR " + option + " option of SORT denied due to insufficient ACL permissions.")
+	default:
+		return true
+	}
+	return false
 }
 
 func cmdSort(c *engine.Ctx, mayStore bool) {

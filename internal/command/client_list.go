@@ -84,7 +84,7 @@ var flagLetters = []struct {
 }{
 	{engine.FlagReplica, 'S'}, {engine.FlagPrimary, 'M'}, {engine.FlagPubSub, 'P'}, {engine.FlagMulti, 'x'}, {engine.FlagBlocked, 'b'},
 	{engine.FlagDirtyExec, 'd'}, {engine.FlagClosing, 'c'}, {engine.FlagUnix, 'U'}, {engine.FlagReadOnly, 'r'},
-	{engine.FlagNoEvict, 'e'}, {engine.FlagNoTouch, 'T'},
+	{engine.FlagNoEvict, 'e'}, {engine.FlagNoTouch, 'T'}, {engine.FlagMonitor, 'O'},
 }
 
 func letters(flags uint32) string {

@@ -90,10 +90,9 @@ func cmdCommandList(c *engine.Ctx) {
 		c.Err(engine.ErrSyntax)
 		return
 	}
-	filtered := len(c.Args) > 2
 	var names []string
 	for row := range c.Engine().Table().All() {
-		if (filtered || row.Parent == nil) && keep(row) {
+		if keep(row) {
 			names = append(names, row.Full)
 		}
 	}

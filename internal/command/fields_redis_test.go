@@ -21,7 +21,8 @@ var infoLacks = map[string]string{
 
 // infoAdds are fields that redis-server 7.0 does not have.
 var infoAdds = map[string]string{
-	"covey_version": "own", "go_version": "own",
+	"covey_version": "own", "go_version": "own", "covey_go_heap": "own",
+	"acl_access_denied_auth": "7.2", "acl_access_denied_channel": "7.2", "acl_access_denied_cmd": "7.2", "acl_access_denied_key": "7.2",
 	"client_query_buffer_limit_disconnections": "7.4", "client_output_buffer_limit_disconnections": "7.4",
 	"monotonic_clock": "7.2", "listener0": "7.2", "expired_subkeys": "7.4", "total_blocking_keys": "7.2", "total_blocking_keys_on_nokey": "7.2",
 }

@@ -40,11 +40,13 @@ func sections() []section {
 		{"Server", false, infoServer}, {"Clients", false, infoClients}, {"Memory", false, infoMemory},
 		{"Persistence", false, infoPersistence}, {"Stats", false, infoStats}, {"Replication", false, infoReplication},
 		{"CPU", false, infoCPU}, {"Modules", false, func(*infoWriter) {}}, {"Commandstats", true, infoCommandStats},
+		{"Latencystats", true, infoLatencyStats},
 		{"Errorstats", false, infoErrorStats}, {"Cluster", false, infoCluster}, {"Keyspace", false, infoKeyspace},
 	}
 }
 
 func cmdInfo(c *engine.Ctx, d *Deps) {
+	c.W.Settle()
 	w := &infoWriter{c: c, d: d}
 	for _, s := range sections() {
 		if !wanted(c.Args[1:], s) {

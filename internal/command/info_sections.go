@@ -262,6 +262,26 @@ func infoCommandStats(w *infoWriter) {
 	}
 }
 
+// infoLatencyStats tells the percentiles that latency-tracking-info-percentiles names, in microseconds.
+func infoLatencyStats(w *infoWriter) {
+	if !w.d.Config.Bool("latency-tracking") {
+		return
+	}
+	names := strings.Fields(w.d.Config.String("latency-tracking-info-percentiles"))
+	for row := range w.c.Engine().Table().All() {
+		sum, called := w.c.Engine().DurationsOf(row)
+		if !called {
+			continue
+		}
+		parts := make([]string, 0, len(names))
+		for _, name := range names {
+			p, _ := strconv.ParseFloat(name, 64)
+			parts = append(parts, fmt.Sprintf("p%s=%.3f", name, sum.Percentile(p)))
+		}
+		w.add("latency_percentiles_usec_"+row.Full, strings.Join(parts, ","))
+	}
+}
+
 func infoErrorStats(w *infoWriter) {
 	counts := w.c.Engine().Errors.Snapshot()
 	codes := make([]string, 0, len(counts))

@@ -86,6 +86,8 @@ func Table(d Deps) map[string]engine.Handler {
 		transactionHandlers(),
 		clientHandlers(),
 		aclHandlers(d),
+		slowlogHandlers(),
+		latencyHandlers(),
 		configHandlers(d),
 		commandHandlers(),
 		infoHandlers(d),

@@ -29,11 +29,11 @@ func clusterDirectives() []Directive {
 func watchingDirectives() []Directive {
 	return []Directive{
 		{Name: "busy-reply-threshold", Alias: "lua-time-limit", Kind: Number, Max: int64Max, Default: "5000"},
-		{Name: "slowlog-log-slower-than", Kind: Number, Min: -1, Max: int64Max, Default: "10000", NoEffect: noSlowLog},
-		{Name: "slowlog-max-len", Kind: Number, Max: int64Max, Default: "128", NoEffect: noSlowLog},
-		{Name: "latency-monitor-threshold", Kind: Number, Max: int64Max, Default: "0", NoEffect: "there is no latency monitor yet"},
-		{Name: "latency-tracking", Kind: Bool, Default: "yes", NoEffect: "INFO has no section latencystats yet"},
-		{Name: "latency-tracking-info-percentiles", Kind: Percentiles, Default: "50 99 99.9", NoEffect: "INFO has no section latencystats yet"},
+		{Name: "slowlog-log-slower-than", Kind: Number, Min: -1, Max: int64Max, Default: "10000"},
+		{Name: "slowlog-max-len", Kind: Number, Max: int64Max, Default: "128"},
+		{Name: "latency-monitor-threshold", Kind: Number, Max: int64Max, Default: "0"},
+		{Name: "latency-tracking", Kind: Bool, Default: "yes"},
+		{Name: "latency-tracking-info-percentiles", Kind: Percentiles, Default: "50 99 99.9"},
 		{Name: "notify-keyspace-events", Kind: Events},
 	}
 }
@@ -50,8 +50,6 @@ func hiddenDirectives() []Directive {
 	}
 }
 
-const (
-	noSlowLog = "there is no slow log yet"
-)
+const ()
 
 const forRedisTests = "it serves the tests of Redis only"

@@ -163,7 +163,11 @@ func (c *Ctx) runAgain() bool {
 	if c.blockedAgain {
 		return false
 	}
-	c.W.count(c.Cmd, c.W.nanos()-start, c.failed)
+	took := c.W.nanos() - start
+	c.W.count(c.Cmd, took, c.failed)
+	if took >= c.e.Timing.remarkable.Load() {
+		c.remark(c.Cmd, took)
+	}
 	return true
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/covey-db/covey/internal/observe"
 	"github.com/covey-db/covey/internal/spec"
 )
 
@@ -37,6 +38,7 @@ type Command struct {
 	fast         bool
 	mayReplicate bool
 	shardPubSub  bool // its keys are channels
+	runsCode     bool // a script or function: MONITOR shows it before what it calls
 }
 
 // Register binds rows to handlers, once, before the first session. A handler without a row is a mistake of ours.
@@ -46,6 +48,7 @@ func (e *Engine) Register(handlers map[string]Handler) {
 		return ok || len(r.Subs) > 0 && anySub(r, handlers)
 	})
 	e.commands = make([]*Command, e.table.IDs())
+	e.workers.durations = make([]*observe.Histogram, len(e.commands))
 	joined := 0
 	for r := range e.table.All() {
 		h, ok := handlers[r.Full]
@@ -92,6 +95,10 @@ func newCommand(r *spec.Row, h Handler) *Command {
 		shardPubSub:  r.Flags&spec.PubSub != 0 && len(r.KeySpecs) > 0,
 	}
 	c.keyed = c.keyed || c.shardPubSub
+	switch r.Full {
+	case "eval", "evalsha", "eval_ro", "evalsha_ro", "fcall", "fcall_ro":
+		c.runsCode = true
+	}
 	if r.FirstKey > 0 && r.FirstKey == r.LastKey && len(r.KeySpecs) == 1 && r.Flags&spec.MovableKeys == 0 {
 		c.simple = r.FirstKey
 	}

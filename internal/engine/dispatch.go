@@ -26,6 +26,9 @@ func (c *Ctx) execute(start int64) (end int64, again bool) {
 			s.asking = c.asking
 			return start, true
 		}
+		if cmd.runsCode && s.multi == nil && c.e.monitors.count.Load() > 0 {
+			c.tellMonitors(cmd, s.Peer.Remote) // before what the script calls
+		}
 		if s.multi != nil && c.queues(cmd) {
 			c.queue(cmd)
 			cmd = nil // it is called by EXEC
@@ -35,11 +38,17 @@ func (c *Ctx) execute(start int64) (end int64, again bool) {
 		}
 	}
 	end = c.W.nanos()
+	if cmd != nil && !cmd.runsCode && c.e.monitors.count.Load() > 0 {
+		c.tellMonitors(cmd, s.Peer.Remote)
+	}
 	if s.blockedOnKeys() {
 		return end, false // it is counted, and answered, when it ends
 	}
 	if cmd != nil {
 		c.W.count(cmd, end-start, c.failed)
+		if end-start >= c.e.Timing.remarkable.Load() {
+			c.remark(cmd, end-start)
+		}
 	}
 	c.W.commands++
 	if s.replyMode != replyOn && !c.pushed {

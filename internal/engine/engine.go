@@ -16,6 +16,7 @@ import (
 	"github.com/covey-db/covey/internal/acl"
 	"github.com/covey-db/covey/internal/clock"
 	"github.com/covey-db/covey/internal/keyspace"
+	"github.com/covey-db/covey/internal/observe"
 	"github.com/covey-db/covey/internal/slot"
 	"github.com/covey-db/covey/internal/spec"
 )
@@ -52,6 +53,8 @@ type Engine struct {
 	Libraries LibraryStore // functions; nil when there can be none. Set before the first client comes
 	PubSub    PubSub
 	Access    Access
+	Timing    Timing
+	monitors  monitors
 	own       ownKeys
 	ClusterOn bool
 	ReplOut   atomic.Int64 // bytes sent to replicas
@@ -76,6 +79,8 @@ type Engine struct {
 		sync.Mutex
 		all  []*Worker
 		gone Counters // sums of the workers that were dropped
+		// durations are the histograms of the workers that were dropped, by row ID.
+		durations []*observe.Histogram
 	}
 }
 
@@ -102,6 +107,7 @@ func New(opts Options) *Engine {
 	e.Stats.init(opts.Table)
 	e.Evictor.init(e)
 	e.PubSub.init(e)
+	e.Timing.init()
 	e.Access = Access{Users: opts.Users, LogMax: func() int { return aclLogDefault }}
 	if e.Access.Users == nil {
 		e.Access.Users = acl.NewRegistry(opts.Table)

@@ -88,6 +88,8 @@ func (ev *Evictor) makeRoom(c *Ctx) bool {
 	if ev.Policy() == NoEviction || c.held != 0 {
 		return false
 	}
+	start := c.W.nanos()
+	defer func() { ev.e.NoteEvent("eviction-cycle", c.W.nanos()-start) }()
 	for range evictionsPerCommand {
 		if !ev.evictOne(c) {
 			return ev.e.fits(limit)

@@ -264,7 +264,14 @@ func (c *Ctx) execAll(m *multi) {
 			q.cmd.run(c)
 		}
 		c.endCommand()
-		c.W.count(q.cmd, c.W.nanos()-start, c.failed)
+		took := c.W.nanos() - start
+		c.W.count(q.cmd, took, c.failed)
+		if took >= c.e.Timing.remarkable.Load() {
+			c.remark(q.cmd, took)
+		}
+		if c.e.monitors.count.Load() > 0 {
+			c.tellMonitors(q.cmd, c.S.Peer.Remote)
+		}
 	}
 	c.inExec = false
 	c.Args, c.Cmd, c.failed, c.dirty = args, cmd, failed, 0

@@ -196,6 +196,9 @@ func (s *Script) Call(args [][]byte) (reply []byte, refusal string) {
 	s.e.unlockSet(in.held)
 	in.held = 0
 	in.W.count(cmd, in.W.nanos()-start, in.failed)
+	if s.e.monitors.count.Load() > 0 {
+		in.tellMonitors(cmd, "lua")
+	}
 	reply = in.W.Out.since(mark)
 	in.W.Out.cutBack(mark)
 	return reply, ""

@@ -163,6 +163,7 @@ func (s *Session) Close() {
 	s.wait.cancel(s)
 	s.unwatch(0)
 	s.unsubscribeAll()
+	s.endMonitor()
 	s.multi = nil
 	s.e.Clients.remove(s)
 }

@@ -121,6 +121,7 @@ func (e *Engine) ResetStats() {
 		n.Store(0)
 	}
 	e.Errors.Reset()
+	e.ForgetDurations()
 }
 
 // errorKindsMax bounds how many different error codes are counted; texts of scripts could make more.

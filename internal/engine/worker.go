@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/covey-db/covey/internal/enc/table"
+	"github.com/covey-db/covey/internal/observe"
 	"github.com/covey-db/covey/internal/resp"
 )
 
@@ -21,13 +22,16 @@ type Worker struct {
 	scratch []byte
 	dice    table.Dice
 	calls   []callStats // by row ID
-	epoch   time.Time   // base of the monotonic readings
-	logged  bool        // effects were appended since the last Kick
-	own     []Push      // messages that the command under way sends to its own session
-	ready   *readyKeys
-	second  *Worker // runs the commands of blocked clients; nil until it is needed
-	script  *Script // what this worker runs scripts with; nil until it is needed
-	running atomic.Pointer[hold]
+	// durations are the histograms of the commands that were called, by row ID.
+	durations []atomic.Pointer[observe.Histogram]
+	run       run
+	epoch     time.Time // base of the monotonic readings
+	logged    bool      // effects were appended since the last Kick
+	own       []Push    // messages that the command under way sends to its own session
+	ready     *readyKeys
+	second    *Worker // runs the commands of blocked clients; nil until it is needed
+	script    *Script // what this worker runs scripts with; nil until it is needed
+	running   atomic.Pointer[hold]
 
 	commands, hits, misses int64 // of the batch under way; settle adds them to Counters
 }
@@ -53,7 +57,7 @@ type callStats struct {
 
 // NewWorker makes a worker and adds it to the list that INFO sums up.
 func (e *Engine) NewWorker() *Worker {
-	w := &Worker{e: e, calls: make([]callStats, len(e.commands)), epoch: time.Now(), ready: &readyKeys{}, dice: table.Dice(e.Random())}
+	w := &Worker{e: e, calls: make([]callStats, len(e.commands)), durations: make([]atomic.Pointer[observe.Histogram], len(e.commands)), epoch: time.Now(), ready: &readyKeys{}, dice: table.Dice(e.Random())}
 	w.Out.buf = make([]byte, 0, bigReplyBytes)
 	w.ctx.e, w.ctx.W = e, w
 	e.workers.Lock()
@@ -75,8 +79,17 @@ func (w *Worker) Drop() {
 			break
 		}
 	}
+	w.settle()
 	w.e.workers.gone.add(&w.Counters)
 	w.e.Stats.addCalls(w.calls)
+	for id := range w.durations {
+		if h := w.durations[id].Load(); h != nil {
+			if w.e.workers.durations[id] == nil {
+				w.e.workers.durations[id] = new(observe.Histogram)
+			}
+			w.e.workers.durations[id].Merge(h)
+		}
+	}
 }
 
 func (c *Counters) add(o *Counters) {
@@ -89,8 +102,12 @@ func (c *Counters) add(o *Counters) {
 	c.Writes.Add(o.Writes.Load())
 }
 
+// Settle makes the figures complete up to the command under way: what INFO shows of it.
+func (w *Worker) Settle() { w.settle() }
+
 // settle adds what a batch counted to the counters that others read: one atomic operation a batch instead of one a command.
 func (w *Worker) settle() {
+	w.run.flush(w)
 	if w.commands != 0 {
 		w.Counters.Commands.Add(w.commands)
 	}
@@ -103,14 +120,61 @@ func (w *Worker) settle() {
 	w.commands, w.hits, w.misses = 0, 0, 0
 }
 
+// run is what calls of one command after another have taken, before it is added to the counters that others read: a
+// pipeline is mostly one command many times.
+type run struct {
+	cmd                  *Command
+	calls, nanos, failed int64
+	bucket               int
+	inBucket             uint64
+}
+
 // count adds one execution to the statistics of a command.
 func (w *Worker) count(cmd *Command, nanos int64, failed bool) {
-	stats := &w.calls[cmd.ID]
-	stats.calls.Add(1)
-	stats.nanos.Add(nanos)
-	if failed {
-		stats.failed.Add(1)
+	r := &w.run
+	if r.cmd != cmd {
+		r.flush(w)
+		r.cmd = cmd
 	}
+	r.calls++
+	r.nanos += nanos
+	if failed {
+		r.failed++
+	}
+	if b := observe.Bucket(nanos); b != r.bucket {
+		r.flushBucket(w)
+		r.bucket = b
+	}
+	r.inBucket++
+}
+
+func (r *run) flush(w *Worker) {
+	if r.calls == 0 {
+		return
+	}
+	stats := &w.calls[r.cmd.ID]
+	stats.calls.Add(r.calls)
+	stats.nanos.Add(r.nanos)
+	if r.failed > 0 {
+		stats.failed.Add(r.failed)
+	}
+	r.calls, r.nanos, r.failed = 0, 0, 0
+	r.flushBucket(w)
+}
+
+func (r *run) flushBucket(w *Worker) {
+	if r.inBucket == 0 {
+		return
+	}
+	if w.e.Timing.tracking.Load() {
+		h := w.durations[r.cmd.ID].Load()
+		if h == nil {
+			h = new(observe.Histogram)
+			w.durations[r.cmd.ID].Store(h)
+		}
+		h.Add(r.bucket, r.inBucket)
+	}
+	r.inBucket = 0
 }
 
 // nanos is a monotonic reading in nanoseconds.

@@ -12,7 +12,7 @@ import (
 // AppendDumpFooter closes the payload that begins at start, with the version that has its type.
 func AppendDumpFooter(dst []byte, start int) []byte {
 	version := uint16(WriteVersion)
-	if Type(dst[start]) == TypeHashTTL {
+	if len(dst) > start && Type(dst[start]) == TypeHashTTL { // of functions there may be none
 		version = fieldExpirySince
 	}
 	dst = binary.LittleEndian.AppendUint16(dst, version)

@@ -48,6 +48,7 @@ func (s *Server) expire(w *engine.Worker) {
 	for more := true; more && time.Since(start) < budget; {
 		_, more = s.engine.ExpireCycle(w)
 	}
+	s.engine.NoteEvent("expire-cycle", int64(time.Since(start)))
 }
 
 // evictTime is how much of a period eviction may take.

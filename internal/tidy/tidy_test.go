@@ -23,7 +23,7 @@ const module = "github.com/covey-db/covey/"
 var layers = []string{
 	"num slot glob checksum geo",
 	"resp",
-	"mem clock vfs spec enc/listpack enc/intset enc/hll",
+	"mem clock vfs spec observe enc/listpack enc/intset enc/hll",
 	"enc/table enc/tree enc/list enc/stream acl pubsub config cluster/wire rdb/packed",
 	"keyspace cluster/core",
 	"rdb aof",

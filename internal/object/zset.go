@@ -159,8 +159,8 @@ func (it *ZSetIter) Score() float64 {
 // Get is the member, which lives until the part is changed, and its score.
 func (it *ZSetIter) Get() (Member, float64) {
 	if it.arena != nil {
-		e := table.ScoredAt(it.arena, it.cursor.Ref())
-		return Member{Str: e.Member()}, e.Score()
+		ref := it.cursor.Ref()
+		return Member{Str: table.ScoredMember(it.arena, ref)}, table.ScoreAt(it.arena, ref)
 	}
 	return listpack.Get(it.small, it.pos), packScore(it.small, it.pos)
 }

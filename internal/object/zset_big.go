@@ -27,7 +27,7 @@ type ranked struct {
 }
 
 // memberOf is how a tree gets to its members.
-func memberOf(a *mem.Arena, ref mem.Ref) []byte { return table.ScoredAt(a, ref).Member() }
+func memberOf(a *mem.Arena, ref mem.Ref) []byte { return table.ScoredMember(a, ref) }
 
 func newRanked(a *mem.Arena) ranked {
 	root := a.Alloc(mem.ForZSet, rankedWords*8)

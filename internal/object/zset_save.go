@@ -28,8 +28,7 @@ func appendZSet(dst []byte, r keyspace.Rec, lzf *checksum.LZF) []byte {
 	n := z.tree.Len()
 	dst = rdb.AppendLen(dst, uint64(n))
 	for c := z.tree.At(n - 1); c.Valid(); c.Prev() {
-		e := table.ScoredAt(a, c.Ref())
-		dst = rdb.AppendDouble(rdb.AppendString(dst, e.Member(), lzf), e.Score())
+		dst = rdb.AppendDouble(rdb.AppendString(dst, table.ScoredMember(a, c.Ref()), lzf), table.ScoreAt(a, c.Ref()))
 	}
 	return dst
 }

@@ -158,7 +158,7 @@ func drawMember(t *rapid.T) string {
 	return rapid.OneOf(
 		rapid.StringMatching(`[ab]{0,2}`),
 		rapid.Map(rapid.IntRange(-3, 12), func(n int) string { return fmt.Sprint(n) }),
-		rapid.SampledFrom([]string{strings.Repeat("long", 5), "0123456789", "007", "\x00\xff"}),
+		rapid.SampledFrom([]string{strings.Repeat("long", 5), strings.Repeat("wide", 70), "0123456789", "007", "\x00\xff"}),
 	).Draw(t, "member")
 }
 

@@ -24,6 +24,9 @@ func PutElem(dst, b []byte) {
 	writeStr(dst, b)
 }
 
+// PutInt writes a number over all of dst, which has its EncodedIntSize.
+func PutInt(dst []byte, v int64) { writeInt(dst, v) }
+
 // SetHead makes a listpack of all of lp, whose elements have been written: it sets the total, the count and the end.
 func SetHead(lp []byte, count int) {
 	binary.LittleEndian.PutUint32(lp, uint32(len(lp)))
@@ -39,4 +42,32 @@ func Read(lp []byte, pos int) (e Elem, next int) {
 		return Elem{Str: b[1:end:end]}, pos + end + 1
 	}
 	return Get(lp, pos), pos + elemSize(b)
+}
+
+// ReadInt is Read for an element that should be a number; ok is false when it is none.
+func ReadInt(lp []byte, pos int) (v int64, next int, ok bool) {
+	if head := lp[pos]; head < 0x80 {
+		return int64(head), pos + 2, true
+	}
+	return readInt(lp, pos)
+}
+
+func readInt(lp []byte, pos int) (v int64, next int, ok bool) {
+	e, next := Read(lp, pos)
+	return e.Int, next, e.IsInt
+}
+
+// Skip is the position n elements behind pos, which may be that of the end. There must be so many.
+func Skip(lp []byte, pos, n int) int {
+	for ; n > 0; n-- {
+		switch head := lp[pos]; {
+		case head < 0x80:
+			pos += 2
+		case head < 0xc0:
+			pos += 2 + int(head&0x3f)
+		default:
+			pos += elemSize(lp[pos:])
+		}
+	}
+	return pos
 }

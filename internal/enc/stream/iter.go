@@ -64,7 +64,7 @@ func (it *Iter) approach() {
 		}
 		ms := number(it.lp, pos)
 		if it.first.plus(ms, number(it.lp, listpack.Next(it.lp, pos))).Less(it.from) {
-			it.start = listpack.Next(it.lp, end)
+			it.start = listpack.Skip(it.lp, end, 1)
 			return
 		}
 		pos = listpack.Prev(it.lp, listpack.Prev(it.lp, pos))
@@ -99,7 +99,7 @@ func (it *Iter) open() {
 // Next goes to the next entry; false when there is none.
 func (it *Iter) Next() bool {
 	for it.lp != nil {
-		if it.backwards && !it.stepBack() || !it.backwards && it.start == 0 {
+		if it.backwards && !it.stepBack() || !it.backwards && listpack.IsEnd(it.lp, it.start) {
 			it.turn()
 			continue
 		}
@@ -151,41 +151,38 @@ func (it *Iter) readHead() int {
 		pos = it.start
 		it.flagsAt = pos
 	}
-	it.flags = number(it.lp, pos)
-	pos = listpack.Next(it.lp, pos)
-	ms := number(it.lp, pos)
-	pos = listpack.Next(it.lp, pos)
-	it.ID = it.first.plus(ms, number(it.lp, pos))
-	pos = listpack.Next(it.lp, pos)
+	var ms, seq int64
+	it.flags, pos = readNumber(it.lp, pos)
+	ms, pos = readNumber(it.lp, pos)
+	seq, pos = readNumber(it.lp, pos)
+	it.ID = it.first.plus(ms, seq)
 	it.Fields, it.name = it.m.fields, it.m.names
 	if it.flags&flagSameFields == 0 {
-		it.Fields, it.name = int(number(it.lp, pos)), 0
-		pos = listpack.Next(it.lp, pos)
+		var fields int64
+		fields, pos = readNumber(it.lp, pos)
+		it.Fields, it.name = int(fields), 0
 	}
 	it.value = pos
 	return pos
 }
 
-// skipValues is the position of the entry after the one whose values begin at pos; 0 at the end of the node.
+// skipValues is the position of the entry after the one whose values begin at pos, or of the end.
 func (it *Iter) skipValues(pos int) int {
 	n := it.Fields
 	if it.name == 0 {
 		n *= 2
 	}
-	return skip(it.lp, pos, n+1)
+	return listpack.Skip(it.lp, pos, n+1)
 }
 
 // Pair is the next field of the entry and its value; it may be called Fields times.
 func (it *Iter) Pair() (field, value listpack.Elem) {
 	if it.name != 0 {
-		field = listpack.Get(it.lp, it.name)
-		it.name = listpack.Next(it.lp, it.name)
+		field, it.name = listpack.Read(it.lp, it.name)
 	} else {
-		field = listpack.Get(it.lp, it.value)
-		it.value = listpack.Next(it.lp, it.value)
+		field, it.value = listpack.Read(it.lp, it.value)
 	}
-	value = listpack.Get(it.lp, it.value)
-	it.value = listpack.Next(it.lp, it.value)
+	value, it.value = listpack.Read(it.lp, it.value)
 	return field, value
 }
 

@@ -1,6 +1,8 @@
 package stream
 
 import (
+	"encoding/binary"
+
 	"github.com/covey-db/covey/internal/enc/listpack"
 	"github.com/covey-db/covey/internal/mem"
 	"github.com/covey-db/covey/internal/num"
@@ -56,11 +58,17 @@ func (s Stream) dropNode(word uint64) {
 
 // number is an element that is a number. Who wrote it may have written its text.
 func number(lp []byte, pos int) int64 {
-	e := listpack.Get(lp, pos)
-	if !e.IsInt {
-		e.Int, _ = num.ParseInt(e.Str)
+	n, _ := readNumber(lp, pos)
+	return n
+}
+
+// readNumber is number with the position behind it.
+func readNumber(lp []byte, pos int) (n int64, next int) {
+	n, next, ok := listpack.ReadInt(lp, pos)
+	if !ok {
+		n, _ = num.ParseInt(listpack.Get(lp, pos).Str)
 	}
-	return e.Int
+	return n, next
 }
 
 // setNumber changes a number of a node in place, growing the node's block when it gets longer.
@@ -95,26 +103,17 @@ type master struct {
 }
 
 func readMaster(lp []byte) (m master) {
-	pos := listpack.First(lp)
-	m.live = number(lp, pos)
-	pos = listpack.Next(lp, pos)
-	m.deleted = number(lp, pos)
-	pos = listpack.Next(lp, pos)
-	m.fields = int(number(lp, pos))
-	m.names = listpack.Next(lp, pos)
+	pos := listpack.HeadSize
+	var fields int64
+	m.live, pos = readNumber(lp, pos)
+	m.deleted, pos = readNumber(lp, pos)
+	fields, m.names = readNumber(lp, pos)
+	m.fields = int(fields)
 	return m
 }
 
-// entries is the position of the first entry.
-func (m *master) entries(lp []byte) int { return skip(lp, m.names, m.fields+1) }
-
-// skip is the position n elements behind pos, 0 at the end.
-func skip(lp []byte, pos, n int) int {
-	for ; n > 0; n-- {
-		pos = listpack.Next(lp, pos)
-	}
-	return pos
-}
+// entries is the position of the first entry, or of the end.
+func (m *master) entries(lp []byte) int { return listpack.Skip(lp, m.names, m.fields+1) }
 
 // sameNames says whether the names in pairs are those of the master.
 func (m *master) sameNames(lp []byte, pairs [][]byte) bool {
@@ -123,10 +122,10 @@ func (m *master) sameNames(lp []byte, pairs [][]byte) bool {
 	}
 	pos := m.names
 	for i := 0; i < len(pairs); i += 2 {
-		if !listpack.Get(lp, pos).Equal(pairs[i]) {
+		var e listpack.Elem
+		if e, pos = listpack.Read(lp, pos); !e.Equal(pairs[i]) {
 			return false
 		}
-		pos = listpack.Next(lp, pos)
 	}
 	return true
 }
@@ -190,7 +189,7 @@ func (s Stream) startNode(id ID, pairs [][]byte) {
 		lp = listpack.Append(lp, pairs[i])
 	}
 	lp = listpack.AppendInt(lp, 0)
-	appendEntry(lp, pairs, flagSameFields, 0, 0)
+	appendEntry(lp, entry, pairs, flagSameFields, 0, 0)
 	v, _ := s.nodes().put(id)
 	v[0] = uint64(r)
 }
@@ -202,14 +201,10 @@ func (s Stream) appendTo(word *uint64, lp []byte, m *master, first, id ID, pairs
 		flags = flagSameFields
 	}
 	ms, seq := int64(id.Ms-first.Ms), int64(id.Seq-first.Seq)
-	pos := listpack.First(lp)
-	more := entrySize(pairs, flags, ms, seq)
-	if grows := listpack.EncodedIntSize(m.live+1) - listpack.EncodedIntSize(m.live); grows > 0 {
-		more += grows
-	}
-	lp = s.grow(word, lp, more)
-	lp = listpack.ReplaceInt(lp, pos, m.live+1)
-	appendEntry(lp, pairs, flags, ms, seq)
+	size := entrySize(pairs, flags, ms, seq)
+	lp = s.setNumber(word, lp, listpack.HeadSize, m.live+1)
+	lp = s.grow(word, lp, size)
+	appendEntry(lp, size, pairs, flags, ms, seq)
 }
 
 // entrySize is the number of bytes that appendEntry adds.
@@ -227,19 +222,49 @@ func entrySize(pairs [][]byte, flags, ms, seq int64) int {
 	return n + listpack.EncodedIntSize(int64(elems))
 }
 
-// appendEntry adds an entry to a listpack whose capacity suffices.
-func appendEntry(lp []byte, pairs [][]byte, flags, ms, seq int64) {
-	lp = listpack.AppendInt(lp, flags)
-	lp = listpack.AppendInt(lp, ms)
-	lp = listpack.AppendInt(lp, seq)
+// appendEntry adds an entry of size bytes, which the capacity of the listpack holds.
+func appendEntry(lp []byte, size int, pairs [][]byte, flags, ms, seq int64) {
+	w := writer{lp[:len(lp)+size], len(lp) - 1}
+	w.number(flags)
+	w.number(ms)
+	w.number(seq)
 	fields := len(pairs) / 2
 	first, step, elems := 1, 2, fields+fixedElems
 	if flags&flagSameFields == 0 {
-		lp = listpack.AppendInt(lp, int64(fields))
+		w.number(int64(fields))
 		first, step, elems = 0, 1, 2*fields+fixedElems+1
 	}
 	for i := first; i < len(pairs); i += step {
-		lp = listpack.Append(lp, pairs[i])
+		w.text(pairs[i])
 	}
-	listpack.AppendInt(lp, int64(elems))
+	w.number(int64(elems))
+	listpack.SetHead(w.lp, countedWith(lp, elems+1))
+}
+
+// writer writes elements into a listpack whose head is set when all are there.
+type writer struct {
+	lp []byte
+	at int
+}
+
+func (w *writer) number(v int64) {
+	n := listpack.EncodedIntSize(v)
+	listpack.PutInt(w.lp[w.at:w.at+n], v)
+	w.at += n
+}
+
+func (w *writer) text(b []byte) {
+	n := listpack.EncodedSize(b)
+	listpack.PutElem(w.lp[w.at:w.at+n], b)
+	w.at += n
+}
+
+// countedWith is the number of elements of a listpack and n more, as its head tells it: a number that was too great for the
+// head once is not known any more.
+func countedWith(lp []byte, n int) int {
+	const hidden = 1<<16 - 1
+	if old := int(binary.LittleEndian.Uint16(lp[4:])); old != hidden {
+		return old + n
+	}
+	return hidden
 }

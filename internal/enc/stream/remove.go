@@ -115,7 +115,7 @@ func lastOf(first ID, lp []byte) ID {
 // trimNode marks entries at the start of the first node as deleted.
 func (s Stream) trimNode(o *Trim, first ID, word *uint64, lp []byte) (deleted int64) {
 	it := Iter{lp: lp, first: first, m: readMaster(lp)}
-	for it.start = it.m.entries(lp); it.start != 0; {
+	for it.start = it.m.entries(lp); !listpack.IsEnd(it.lp, it.start); {
 		next := it.skipValues(it.readHead())
 		if o.ByID && !it.ID.Less(o.MinID) || !o.ByID && s.Len() <= o.MaxLen {
 			break
@@ -123,9 +123,7 @@ func (s Stream) trimNode(o *Trim, first ID, word *uint64, lp []byte) (deleted in
 		if it.flags&flagDeleted == 0 {
 			size := len(it.lp)
 			it.lp = s.setNumber(word, it.lp, it.flagsAt, it.flags|flagDeleted)
-			if next != 0 {
-				next += len(it.lp) - size
-			}
+			next += len(it.lp) - size
 			s.head[atLength]--
 			deleted++
 		}

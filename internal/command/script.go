@@ -45,7 +45,7 @@ type machines struct {
 
 const (
 	idleMax      = 64        // machines that are kept
-	machineBytes = 128 << 10 // what one takes, about
+	machineBytes = 64 << 10 // what one takes, about
 )
 
 func (s *Scripts) machine(e *engine.Engine, kind int) *script.VM {

@@ -45,7 +45,9 @@ func BenchmarkHSetBig(b *testing.B) {
 	benchCommands(b, list)
 }
 
-func BenchmarkHSetSmall(b *testing.B) { benchCommands(b, [][]byte{encodedWords("HSET", "small", "d", "9")}) }
+func BenchmarkHSetSmall(b *testing.B) {
+	benchCommands(b, [][]byte{encodedWords("HSET", "small", "d", "9")})
+}
 func BenchmarkHSetSmallGrow(b *testing.B) {
 	benchCommands(b, [][]byte{encodedWords("HSET", "small", "d", "longer value"), encodedWords("HSET", "small", "d", "short")})
 }

@@ -18,10 +18,6 @@ func appendID(dst []byte, id stream.ID) []byte {
 	return resp.AppendBulk(dst, id.AppendText(text[:0]))
 }
 
-func replyID(c *engine.Ctx, id stream.ID) {
-	c.Append(func(dst []byte, _ resp.Version) []byte { return appendID(dst, id) })
-}
-
 // appendElem appends an element of a listpack as a bulk string.
 func appendElem(dst []byte, e listpack.Elem) []byte {
 	if !e.IsInt {

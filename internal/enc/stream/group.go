@@ -183,7 +183,11 @@ func (g Group) RemoveConsumer(name []byte) (pending int, found bool) {
 	owned := g.consumer(d.at(i)).owned()
 	pending = owned.len()
 	all := g.pending()
-	for p := owned.first(); p.ok(); p = owned.next(p) {
+	if pending == all.len() {
+		all.freeInner()
+		all.freeLeaves(1<<62, nil)
+	}
+	for p := owned.first(); p.ok() && all.len() > 0; p = owned.next(p) {
 		id, _ := owned.at(p)
 		all.remove(id)
 	}

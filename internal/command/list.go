@@ -189,8 +189,11 @@ func popElems(c *engine.Ctx, i int, e *object.ListEdit, side object.Side, count 
 		from, at = e.Len()-count, e.Len()-1
 	}
 	replyRange(c, &e.List, at, count, side == object.Right)
-	e.DeleteRange(from, count)
-	removedElems(c, i, e.Len(), listPopEvent(side), count)
+	left := e.Len() - count
+	if left > 0 {
+		e.DeleteRange(from, count)
+	}
+	removedElems(c, i, left, listPopEvent(side), count)
 	return count
 }
 

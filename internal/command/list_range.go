@@ -79,16 +79,10 @@ func cmdLTrim(c *engine.Ctx) {
 	}
 	length := e.Len()
 	from, count := clipList(start, stop, length)
-	if count == 0 {
-		from = length
+	if count > 0 {
+		e.Keep(from, count)
 	}
-	removed := length - count
-	if behind := from + count; behind < length {
-		e.DeleteRange(behind, length-behind)
-	}
-	e.DeleteRange(0, from)
-	e.Shrink()
-	removedElems(c, 0, e.Len(), "ltrim", removed)
+	removedElems(c, 0, count, "ltrim", length-count)
 }
 
 func cmdLIndex(c *engine.Ctx) {

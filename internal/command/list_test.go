@@ -147,6 +147,29 @@ func TestBigListTravels(t *testing.T) {
 	}
 }
 
+// Of a long list, little may be kept; what is not is freed later.
+func TestLTrimOfALongList(t *testing.T) {
+	h := newHarness(t)
+	const n = 150000
+	for i := 0; i < n; i += 1000 {
+		args := []string{"RPUSH", "l"}
+		for j := range 1000 {
+			args = append(args, strconv.Itoa(i+j))
+		}
+		h.args(args...)
+	}
+	h.script(`
+		EXPIRE l 1000
+		LTRIM l 100000 100003 -> +OK
+		LRANGE l 0 -1 -> ["100000" "100001" "100002" "100003"]
+		OBJECT ENCODING l -> "listpack"
+		TTL l -> :1000
+		RPUSH l x -> :5
+		RPOP l 10 -> ["x" "100003" "100002" "100001" "100000"]
+		EXISTS l -> :0
+	`)
+}
+
 // A random walk over the elements of a list of many nodes.
 func TestLPosAndLRem(t *testing.T) {
 	h := newHarness(t)

@@ -219,6 +219,35 @@ func (e *ListEdit) DeleteRange(index, count int64) {
 	e.Shrink()
 }
 
+const (
+	cutAtOnce = 1 << 17 // elements that are removed in one go
+	copyMost  = 1 << 14 // elements that are copied in one go: about 1 ms at 60 ns
+)
+
+// Keep removes all elements but count from an index on, which are at least one. When little is kept of a long list, that is
+// copied, and the rest is freed in slices.
+func (e *ListEdit) Keep(index, count int64) {
+	n := e.Len()
+	if !e.isBig || n-count < cutAtOnce || count > copyMost {
+		e.DeleteRange(index+count, n-index-count)
+		e.DeleteRange(0, index)
+		e.Shrink()
+		return
+	}
+	kept := list.New(e.at.Part.Arena(), e.big.Fill())
+	kept.SetPlainMin(int(e.limits.ListPlain.Load()))
+	var digits [20]byte
+	it := e.Iter(index, false)
+	for range count {
+		elem, _ := it.Next()
+		kept.PushTail(elem.Text(digits[:0]))
+	}
+	e.big = kept
+	e.at.Part.PutRoot(e.at.DB, e.at.Key, keyspace.TypeList, keyspace.EncQuicklist, kept.Root(), uint64(count), e.rec.ExpireAt())
+	e.rec, _ = e.at.Part.Find(e.at.DB, e.at.Key)
+	e.Shrink()
+}
+
 // Insert adds an element beside the first one that matches; false when there is none.
 func (e *ListEdit) Insert(side Side, pivot, v []byte) bool {
 	e.Grow(v)

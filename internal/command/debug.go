@@ -57,6 +57,7 @@ func debugSubs(d Deps) map[string]debugSub {
 		"STRINGMATCH-LEN":          {4, 4, cmdDebugStringMatch},
 
 		"QUICKLIST-PACKED-THRESHOLD": {3, 3, cmdDebugPlainElements},
+		"DROP-CLUSTER-PACKET-FILTER": {3, 3, cmdDebugPacketFilter},
 		"ERROR":                      {3, 3, cmdDebugError},
 		"LOG":                        {3, 3, func(c *engine.Ctx) { cmdDebugLog(c, d.LogWarning) }},
 		"PANIC":                      {2, 2, cmdDebugPanic},
@@ -76,6 +77,19 @@ func cmdDebug(c *engine.Ctx, subs map[string]debugSub) {
 		return
 	}
 	sub.run(c)
+}
+
+// cmdDebugPacketFilter takes the number that lets all packets of the cluster pass, and no other: nothing is dropped here.
+func cmdDebugPacketFilter(c *engine.Ctx) {
+	const none = -1
+	n, ok := c.Int(2)
+	switch {
+	case !ok:
+	case n != none:
+		c.Err(errUnavailable)
+	default:
+		c.OK()
+	}
 }
 
 // mayDebug applies enable-debug-command.

@@ -6,6 +6,7 @@ import (
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/num"
 	"github.com/covey-db/covey/internal/object"
+	"github.com/covey-db/covey/internal/resp"
 )
 
 // This file holds the commands on ranges of sorted sets. Whatever a range is given by, it is turned into ranks.
@@ -229,11 +230,29 @@ func cmdZRange(c *engine.Ctx, form zrangeForm) {
 	}
 	first, n := q.ranks(&z)
 	openScored(c, n, q.withScores)
-	for it := z.At(first, q.reverse); n > 0; it.Next() {
+	it := z.At(first, q.reverse)
+	c.Append(func(dst []byte, v resp.Version) []byte { return appendRange(dst, v, &it, n, q.withScores) })
+}
+
+// appendRange appends the replies of n members: what replyScored does, without asking for each whether it is big.
+func appendRange(dst []byte, v resp.Version, it *object.ZSetIter, n int, withScores bool) []byte {
+	nested := withScores && v == resp.RESP3
+	for ; n > 0; n-- {
 		m, score := it.Get()
-		replyScored(c, m, score, q.withScores)
-		n--
+		if nested {
+			dst = resp.AppendArray(dst, 2)
+		}
+		if m.IsInt {
+			dst = resp.AppendBulkInt(dst, m.Int)
+		} else {
+			dst = resp.AppendBulk(dst, m.Str)
+		}
+		if withScores {
+			dst = resp.AppendDouble(dst, v, score)
+		}
+		it.Next()
 	}
+	return dst
 }
 
 func cmdZRangeStore(c *engine.Ctx) {

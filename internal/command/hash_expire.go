@@ -103,6 +103,7 @@ type fieldEdit struct {
 	edit    object.HashEdit
 	changed [][]byte // fields that got the expiry or lost theirs
 	deleted [][]byte // fields whose new expiry is over already
+	word    []byte   // the condition that the command has, nil for none
 }
 
 // setExpire gives a field that is there an expiry, or removes it if the time is over.
@@ -132,6 +133,8 @@ func (x *fieldEdit) commit(c *engine.Ctx, at int64) {
 	}
 	if len(x.changed) > 0 && at == 0 {
 		propagateCounted(c, x.changed, wordHPersist, c.Key(0).Bytes)
+	} else if len(x.changed) > 0 && x.word != nil {
+		propagateCounted(c, x.changed, wordHPExpireAt, c.Key(0).Bytes, number(at), x.word)
 	} else if len(x.changed) > 0 {
 		propagateFieldExpiry(c, at, x.changed)
 	}
@@ -184,6 +187,9 @@ func setFieldExpiry(c *engine.Ctx, unit int64, relative bool) {
 		return
 	}
 	x := fieldEdit{edit: editHash(c, rec, true)}
+	if next == 4 {
+		x.word = c.Args[3]
+	}
 	for _, name := range names {
 		f, found := x.edit.View().Get(name)
 		switch {

@@ -185,7 +185,7 @@ func TestFieldExpiryIsLogged(t *testing.T) {
 		want []string
 	}{
 		{"HEXPIRE h 10 FIELDS 2 a x", []string{"HPEXPIREAT h 1700000010000 FIELDS 1 a"}},
-		{"HPEXPIRE h 10 NX FIELDS 2 a b", []string{"HPEXPIREAT h 1700000000010 FIELDS 1 b"}},
+		{"HPEXPIRE h 10 NX FIELDS 2 a b", []string{"HPEXPIREAT h 1700000000010 NX FIELDS 1 b"}},
 		{"HEXPIREAT h 1 FIELDS 1 c", []string{"HDEL h c"}},
 		{"HPERSIST h FIELDS 2 a x", []string{"HPERSIST h FIELDS 1 a"}},
 		{"HPERSIST h FIELDS 1 a", nil},

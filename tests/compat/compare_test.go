@@ -38,6 +38,9 @@ func comparisonOf(name string, args []string) comparison {
 		if len(args) > 1 && strings.EqualFold(args[1], "IDLETIME") {
 			return times
 		}
+		if len(args) > 1 && strings.EqualFold(args[1], "REFCOUNT") {
+			return kindOnly
+		}
 	case "XINFO", "XPENDING":
 		return streamFigures
 	}

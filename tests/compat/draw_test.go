@@ -62,7 +62,7 @@ func generators() map[string]func(d *draw) []string {
 		"index":   of("index", indexes, extremes),
 		// LSET of Redis takes the low 32 bits of a position.
 		"position": of("position", indexes, append(noNumbers(), "2147483647", "-2147483648")),
-		"lexkey":   of("lexkey", []string{"lex1", "lex2", "lex1"}, []string{"wrong", "lex3"}),
+		"lexkey":   of("lexkey", []string{"lex1", "lex2", "lex1"}, []string{"lexicon", "lex3"}),
 		"count":    of("count", append(numbersUpTo(6), "20", "-1", "-3", "-20"), extremes),
 		"limit":    of("limit", append(numbersUpTo(6), "20"), append([]string{"-1", "-3"}, extremes...)),
 		"float":    of("float", scores, append(oddScores, noNumbers()...)),

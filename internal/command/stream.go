@@ -81,7 +81,7 @@ func openStream(c *engine.Ctx, rec keyspace.Rec, exists bool) (stream.Stream, bo
 func changeStream(c *engine.Ctx, i int, rec keyspace.Rec, exists bool) (stream.Stream, bool, bool) {
 	s, exists, ok := openStream(c, rec, exists)
 	if exists && ok {
-		c.Part(i).FindForWrite(c.DB(), c.Key(i))
+		c.Part(i).HandOver(c.DB(), c.Key(i), rec)
 	}
 	return s, exists, ok
 }

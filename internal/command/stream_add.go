@@ -158,7 +158,6 @@ func cmdXAdd(c *engine.Ctx) {
 	}
 	s.Append(id, pairs, c.Engine().Settings.Encoding.StreamLimits())
 	c.Changed(0)
-	c.Ready(0)
 	idText := id.AppendText(c.W.Scratch())
 	c.Bulk(idText)
 	c.Notify(config.EventStream, "xadd", 0)

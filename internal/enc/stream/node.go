@@ -140,8 +140,9 @@ func (s Stream) Append(id ID, pairs [][]byte, l Limits) bool {
 		}
 	}
 	t := s.nodes()
-	if p := t.last(); p.ok() {
-		first, v := t.at(p)
+	if t.len() > 0 {
+		tail := t.leaf(mem.Ref(t.head[2]))
+		first, v := tail.key(tail.count-1), tail.value(tail.count-1)
 		lp := s.node(v[0])
 		m := readMaster(lp)
 		if l.takes(len(lp)+size, m.live+m.deleted) {

@@ -227,7 +227,8 @@ func (b *blocked) leave(p *waitPlace) {
 	}
 }
 
-// forgetWaiter takes a waiter out of all queues when its suspension ends; the caller holds no shard lock.
+// forgetWaiter takes a waiter out of all queues when its suspension ends; the caller holds no shard lock. It does not matter
+// whether a script holds the shard: who waits is no data.
 func (e *Engine) forgetWaiter(wt *waiter) {
 	e.blockedOnKeys.Add(-1)
 	if wt.served.Load() {
@@ -235,9 +236,10 @@ func (e *Engine) forgetWaiter(wt *waiter) {
 	}
 	for i := range wt.places {
 		p := &wt.places[i]
-		s := e.Lock(p.shard)
+		s := &e.shards[p.shard]
+		s.mu.Lock()
 		s.blocked.leave(p)
-		s.Unlock()
+		s.mu.Unlock()
 	}
 }
 

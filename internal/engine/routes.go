@@ -72,9 +72,10 @@ func (r *Routes) SetHealth(h ClusterHealth) {
 		return
 	}
 	for i := range r.e.shards {
-		s := r.e.Lock(i)
+		s := &r.e.shards[i]
+		s.mu.Lock()
 		s.blocked.endWith(func(*waitQueue, *waiter) string { return ErrClusterDown })
-		s.Unlock()
+		s.mu.Unlock()
 	}
 }
 

@@ -62,14 +62,32 @@ func histogramOfDense(b []byte) *histogram {
 	return &h[0]
 }
 
+const (
+	lanes    = 0x0101010101010101
+	laneTops = 0x80 * lanes
+)
+
+// spread moves eight ranks of 6 bits into a byte each.
+func spread(w uint64) uint64 {
+	w = w&0xffffff | w>>24&0xffffff<<32
+	w = w&0x00000fff00000fff | w&0x00fff00000fff000<<4
+	return w&0x003f003f003f003f | w&0x0fc00fc00fc00fc0<<2
+}
+
+// laneMax is the greater of each two bytes; none has its highest bit.
+func laneMax(a, b uint64) uint64 {
+	notLess := (a | laneTops) - b&^laneTops
+	take := notLess & laneTops >> 7 * 0xff // all bits of the bytes where a is not less
+	return a&take | b&^take
+}
+
+// mergeDense raises eight registers at a time.
 func (m *Ranks) mergeDense(b []byte) {
 	r := b[headerBytes:DenseBytes]
 	for i := 0; i < Registers; i += stepRanks {
-		w := eightRanks(r[i/stepRanks*stepBytes:])
-		for j := range stepRanks {
-			m[i+j] = max(m[i+j], uint8(w&registerMax))
-			w >>= registerBits
-		}
+		eight := m[i : i+stepRanks]
+		w := spread(eightRanks(r[i/stepRanks*stepBytes:]))
+		binary.LittleEndian.PutUint64(eight, laneMax(binary.LittleEndian.Uint64(eight), w))
 	}
 }
 

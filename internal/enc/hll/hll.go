@@ -169,11 +169,23 @@ type histogram [registerMax + 1]uint32
 
 // Count is the estimate for the ranks.
 func (m *Ranks) Count() uint64 {
-	var h histogram
-	for _, rank := range m {
-		h[rank&registerMax]++
+	var h [2]histogram // as in histogramOfDense
+	for i := 0; i < Registers; i += stepRanks {
+		w := binary.LittleEndian.Uint64(m[i:])
+		if w == 0 {
+			h[0][0] += stepRanks
+			continue
+		}
+		for range stepRanks / 2 {
+			h[0][w&registerMax]++
+			h[1][w>>8&registerMax]++
+			w >>= 16
+		}
 	}
-	return h.estimate()
+	for rank, n := range h[1] {
+		h[0][rank] += n
+	}
+	return h[0].estimate()
 }
 
 // Count computes the estimate of a sketch.

@@ -29,6 +29,7 @@ type ZSetEdit struct {
 	isBig   bool
 	own     bool // small or big belongs to no record
 	changed bool
+	emptied bool // all members of a big set are to go: it is freed in slices, with its key
 }
 
 // EditZSet begins to change the sorted set that a key has. scratch is memory that may be used; Scratch gives it back.
@@ -65,6 +66,9 @@ func (e *ZSetEdit) View() ZSet {
 
 // Len is the number of members.
 func (e *ZSetEdit) Len() int {
+	if e.emptied {
+		return 0
+	}
 	if e.isBig {
 		return e.big.tree.Len()
 	}
@@ -226,7 +230,7 @@ func (e *ZSetEdit) Remove(member []byte) (removed bool) {
 	return true
 }
 
-// RemoveRange removes the members with the ranks from low to high, without high.
+// RemoveRange removes the members with the ranks from low to high, without high. When all are removed, Commit has to follow.
 func (e *ZSetEdit) RemoveRange(low, high int) {
 	if low >= high {
 		return
@@ -235,6 +239,10 @@ func (e *ZSetEdit) RemoveRange(low, high int) {
 	if !e.isBig {
 		e.makeOwn()
 		e.small = listpack.Delete(e.small, listpack.Seek(e.small, 2*low), 2*(high-low))
+		return
+	}
+	if !e.own && high-low == e.big.tree.Len() {
+		e.emptied = true
 		return
 	}
 	e.big.tree.DeleteRange(low, high, func(ref mem.Ref) {
@@ -267,6 +275,8 @@ func (e *ZSetEdit) Commit() (members int) {
 	switch {
 	case !e.changed:
 		e.Discard()
+	case e.emptied:
+		e.at.Part.Delete(e.at.DB, e.at.Key)
 	case e.isBig && !e.own:
 		e.big.save()
 		if n != e.length {

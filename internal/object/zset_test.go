@@ -278,3 +278,22 @@ func TestZSetRefused(t *testing.T) {
 		})
 	}
 }
+
+// Every score is read back from the text that a small set keeps it as.
+func TestPackedScores(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		score := rapid.OneOf(
+			rapid.Float64(),
+			rapid.Float64Range(-1000, 1000),
+			rapid.Map(rapid.IntRange(-1<<40, 1<<40), func(n int) float64 { return float64(n) / 1000 }),
+			rapid.Map(rapid.Int64(), func(n int64) float64 { return float64(n) }),
+		).Filter(func(f float64) bool { return !math.IsNaN(f) }).Draw(rt, "score")
+		b := newZSetBench()
+		b.edit(func(e *object.ZSetEdit) { e.Add([]byte("member"), score, 0) })
+		z := b.view()
+		if got, found := z.Score([]byte("member")); !found || got != score {
+			rt.Fatalf("%v comes back as %v", score, got)
+		}
+		b.end(rt)
+	})
+}

@@ -126,6 +126,9 @@ func (p Push) Bytes() []byte {
 	return append([]byte{first}, p.body[1:]...) // he has changed the protocol since
 }
 
+// Len is the number of bytes of the message.
+func (p Push) Len() int { return len(p.body) }
+
 // AppendTo appends the message to the replies of the session's thread.
 func (p Push) AppendTo(o *Out) { o.buf = append(o.buf, p.Bytes()...) }
 

@@ -42,6 +42,12 @@ type netConn struct {
 	take    func(raw engine.Raw, unread []byte)
 	ended   bool
 	shownIn atomic.Int32
+
+	pushes struct { // messages of subscriptions that wait for the client to read; a leaf lock
+		sync.Mutex
+		bytes     int
+		softSince time.Time
+	}
 }
 
 // Handle serves a connection until it ends.
@@ -189,6 +195,26 @@ func (c *netConn) Post(fn func(w *engine.Worker)) {
 	}
 }
 
+// Push implements engine.Pusher. A subscriber that does not read is ended by its output limit.
+func (c *netConn) Push(p engine.Push) {
+	n := p.Len()
+	c.pushes.Lock()
+	c.pushes.bytes += n
+	over := overOutput(c.g.e, outputClass(c.s.Flags()), c.pushes.bytes, &c.pushes.softSince)
+	c.pushes.Unlock()
+	if over {
+		c.g.e.Stats.OutputLimit.Add(1)
+		c.nc.Close()
+		return
+	}
+	c.Post(func(w *engine.Worker) {
+		c.pushes.Lock()
+		c.pushes.bytes -= n
+		c.pushes.Unlock()
+		p.AppendTo(&w.Out)
+	})
+}
+
 func (c *netConn) drain() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -216,4 +242,8 @@ func (c *netConn) CloseSoon(bool) { c.nc.Close() }
 func (c *netConn) Hijack(take func(raw engine.Raw, unread []byte)) { c.take = take }
 
 // Buffered implements engine.Conn.
-func (c *netConn) Buffered() (query, output int) { return int(c.shownIn.Load()), 0 }
+func (c *netConn) Buffered() (query, output int) {
+	c.pushes.Lock()
+	defer c.pushes.Unlock()
+	return int(c.shownIn.Load()), c.pushes.bytes
+}

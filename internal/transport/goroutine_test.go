@@ -107,3 +107,29 @@ func TestGoroutineHandsOverFromPostedWork(t *testing.T) {
 		t.Fatalf("got %v", v)
 	}
 }
+
+func TestGoroutineEndsASubscriberThatDoesNotRead(t *testing.T) {
+	e, c, next := goroutines(t, inproc.Options{})
+	e.Settings.OutputLimits[2].HardBytes.Store(1 << 20)
+	send(t, c, testkit.AppendCommand(nil, "SUBSCRIBE", "news"))
+	if v := next(); len(v.Items) != 3 {
+		t.Fatalf("got %v", v)
+	}
+	e.Publish(nil, []byte("news"), []byte("first"), false)
+	if v := next(); len(v.Items) != 3 || v.Items[2].Text != "first" {
+		t.Fatalf("got %v", v)
+	}
+	text := []byte(strings.Repeat("x", 1<<16))
+	for n := 0; e.Stats.OutputLimit.Load() == 0; n++ {
+		if n == 100000 {
+			t.Fatal("the subscriber is still there")
+		}
+		e.Publish(nil, []byte("news"), text, false)
+	}
+	testkit.Eventually(t, 10*time.Second, func() error {
+		if n := e.PubSub.Len(engine.SubChannel); n != 0 {
+			return fmt.Errorf("%d channels are left", n)
+		}
+		return nil
+	})
+}

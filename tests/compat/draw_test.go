@@ -11,8 +11,9 @@ import (
 // draw makes the arguments of one sequence of commands.
 type draw struct {
 	*rapid.T
-	f    *family
-	step int // commands so far; times differ by it, so that their order does not depend on how long the test takes
+	f     *family
+	drawn int // places so far; no two are the same
+	step  int // commands so far; times differ by it, so that their order does not depend on how long the test takes
 }
 
 // pick is one of the usual values, or now and then one of the odd ones.

@@ -81,7 +81,7 @@ func (t *Tree) growRoot() {
 }
 
 // insertAtEnd puts an entry that belongs before or behind all others of a full leaf, child i of parent, into a leaf of its
-// own. So leaves stay full when entries come in order.
+// own, or to the front of the next one if that has room. So leaves become and stay full when entries come in order.
 func (t *Tree) insertAtEnd(parent inner, i int, b *bound, ref mem.Ref) bool {
 	l := t.leafAt(parent.child(i))
 	switch t.indexOf(l, b) {
@@ -89,6 +89,12 @@ func (t *Tree) insertAtEnd(parent inner, i int, b *bound, ref mem.Ref) bool {
 		parent.setFirst(i, l.key(0), l.ref(0))
 	case leafMax:
 		i++
+		if i < parent.count() && parent.below(i) < leafMax {
+			parent.setFirst(i, b.key, ref)
+			parent.addBelow(i, 1)
+			t.putEntry(parent, i, b, ref)
+			return true
+		}
 	default:
 		return false
 	}
@@ -128,16 +134,19 @@ func (t *Tree) splitLeaf(n inner, i int) {
 	n.setChild(i, t.arena.Resize(mem.ForZSet, at, leafBytes(leafMax), leafBytes(cut)))
 }
 
-// splitInner splits in the middle, but where the place is at an end, all the other children stay together: entries that
-// come in order shall leave full nodes behind.
+// splitEdge is how many children are split off where the place is at an end.
+const splitEdge = 4
+
+// splitInner splits in the middle, but where the place is at an end, nearly all the other children stay together: entries
+// that come in order shall leave full nodes behind.
 func (t *Tree) splitInner(n inner, i int, b *bound) {
 	left := t.innerAt(n.child(i))
 	cut := innerMax / 2
 	switch t.childOf(left, b) {
 	case 0:
-		cut = 1
+		cut = splitEdge
 	case innerMax - 1:
-		cut = innerMax - 1
+		cut = innerMax - splitEdge
 	}
 	ref, right := t.newInner()
 	right[0] = uint64(innerMax - cut)

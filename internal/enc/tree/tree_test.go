@@ -271,7 +271,7 @@ func TestRankOfMember(t *testing.T) {
 // A tree that grows deep and is taken down in any order keeps its shape and leaks nothing.
 func TestDeep(t *testing.T) {
 	const n = 60000
-	for _, order := range []string{"rising", "falling", "random"} {
+	for _, order := range []string{"rising", "falling", "falling in a gap", "runs", "random"} {
 		t.Run(order, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, 2))
 			b := newBench()
@@ -282,6 +282,13 @@ func TestDeep(t *testing.T) {
 					return float64(i)
 				case "falling":
 					return float64(n - i)
+				case "falling in a gap":
+					if i < n/2 {
+						return float64(i)
+					}
+					return float64(10*n - i)
+				case "runs": // each falls into the gap before the one before
+					return float64(n - i/100*100 + i%100)
 				}
 				return float64(perm[i])
 			}
@@ -294,7 +301,11 @@ func TestDeep(t *testing.T) {
 				if err := tree.Check(); err != nil {
 					t.Fatal(err)
 				}
-				t.Logf("height %d, %.1f bytes an entry", tree.height, float64(b.arena.Stats().Used[mem.ForZSet])/n)
+				each := float64(b.arena.Stats().Used[mem.ForZSet]) / n
+				if each > 20 {
+					t.Errorf("%.1f bytes an entry", each)
+				}
+				t.Logf("height %d, %.1f bytes an entry", tree.height, each)
 				for k, i := range r.Perm(n) {
 					tree.Delete(score(i), []byte(fmt.Sprint(i)))
 					b.drop(refs[i])

@@ -254,7 +254,7 @@ func TestEventClasses(t *testing.T) {
 		{config.EventKeyevent | config.EventGeneric, "SET k v\nDEL k", "del k"},
 		{config.EventKeyevent | config.EventNew | config.EventString, "SET k v\nSET k w\nINCR n", "new k, set k, set k, new n, incrby n"},
 		{config.EventKeyevent | config.EventNew, "SET a 1\nSET b 2\nRENAME a b\nCOPY b c", "new a, new b, new b, new c"},
-		{config.EventKeyevent | config.EventMiss, "SET a 1\nMGET a b\nEXISTS c\nOBJECT ENCODING d\nDEL e", "keymiss b, keymiss c"},
+		{config.EventKeyevent | config.EventMiss, "SET a 1\nMGET a b\nEXISTS c\nOBJECT ENCODING d\nDEL e\nSET f 1 GET", "keymiss b, keymiss c, keymiss f"},
 		{config.EventKeyevent | config.EventExpired, "SET a 1 PX 1\nwait 1s\nEXISTS a", "expired a"},
 	} {
 		h := newHarness(t)

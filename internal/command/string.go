@@ -92,7 +92,11 @@ func putString(c *engine.Ctx, i int, value []byte, expireAt int64) {
 
 // setConditionally is SET with an option that depends on what is there.
 func setConditionally(c *engine.Ctx, o setOptions) {
-	rec, exists := c.FindWrite(0)
+	find := c.FindWrite
+	if o.get {
+		find = c.Find // it counts as a read
+	}
+	rec, exists := find(0)
 	if o.get && exists && rec.Type() != keyspace.TypeString {
 		c.Err(engine.ErrWrongType)
 		return

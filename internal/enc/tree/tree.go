@@ -17,8 +17,8 @@
 // The first entry that a child tells is what the search compares with. Of the first child of a node it is never looked at
 // and may be out of date.
 //
-// A node that has room for what its neighbour holds is merged with it when it has become less than a quarter full. So two
-// neighbours always have more than fits in one, and the height stays logarithmic.
+// A full node is split in the middle; where entries come in order, it stays nearly full and another one is begun. A node
+// that has become less than a quarter full is merged with a neighbour when both fit in one.
 //
 // Sources: D. Comer, "The Ubiquitous B-Tree", 1979; the counts are those of order statistic trees.
 package tree
@@ -36,7 +36,7 @@ const (
 	entryWords = 2
 	childWords = 4
 	sparse     = 4  // a node with less than one part in so many of what fits looks for a neighbour to merge with
-	heightMax  = 16 // levels; neighbours are half full on average, so this is never reached
+	heightMax  = 16 // levels; a split leaves at least 4 children on either side, so this is never reached
 
 	innerBytes = (1 + innerMax*childWords) * 8
 	heightBits = 8

@@ -180,7 +180,7 @@ func (c *Ctx) serveLate() {
 	}
 	keys := r.later
 	r.later = nil
-	c.e.LockAll()
+	c.e.lockSet(allShards) // no script may see what the waiters do
 	c.held = allShards
 	c.markLate(keys)
 	c.e.UnlockAll()
@@ -208,7 +208,7 @@ func (e *Engine) ServeBlocked() {
 	w := e.NewWorker()
 	defer w.Drop()
 	c := w.background()
-	e.LockAll()
+	e.lockSet(allShards)
 	c.held = allShards
 	var keys []watchedKey
 	for i := range e.shards {

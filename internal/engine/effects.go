@@ -21,9 +21,14 @@ func (c *Ctx) beginEffects() {
 	if c.inExec {
 		return
 	}
-	c.logging = c.e.Log.on.Load() && !c.S.primaryLink && !c.e.Role.IsReplica() // a replica's own writes are not its primary's history
+	c.decideLogging()
 	c.W.effects.buf = c.W.effects.buf[:0]
 	c.W.effects.count = 0
+}
+
+// decideLogging finds out whether effects are wanted. A replica's own writes are not its primary's history.
+func (c *Ctx) decideLogging() {
+	c.logging = c.e.Log.on.Load() && !c.S.primaryLink && !c.e.Role.IsReplica()
 }
 
 // Propagate adds an effect in place of the command itself.

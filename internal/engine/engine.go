@@ -184,17 +184,18 @@ const allShards = ^uint64(0)
 // shardBit is the lock-set bit of a slot's shard.
 func shardBit(s slot.ID) uint64 { return 1 << uint(keyspace.ShardOf(s)) }
 
-// Lock takes one shard. The caller must hold no shard lock.
+// Lock takes one shard. The caller must hold no shard lock. A script may be between two of its commands there.
 func (e *Engine) Lock(shard int) *Shard {
-	e.lockSet(1 << uint(shard))
-	return &e.shards[shard]
+	s := &e.shards[shard]
+	s.mu.Lock()
+	return s
 }
 
 // Unlock releases a shard that Lock took.
 func (s *Shard) Unlock() { s.mu.Unlock() }
 
 // LockAll takes every shard, in order: the cut of a snapshot, a flush, a script with undeclared keys.
-func (e *Engine) LockAll() { e.lockSet(allShards) }
+func (e *Engine) LockAll() { e.lockAllPast() }
 
 // UnlockAll releases what LockAll took.
 func (e *Engine) UnlockAll() { e.unlockSet(allShards) }

@@ -136,7 +136,7 @@ func (ev *Evictor) evictOne(c *Ctx) bool {
 		return false
 	}
 	db := c.S.db
-	c.WithShard(best.shard, func(s *Shard) bool {
+	c.withFreeShard(best.shard, func(s *Shard) bool {
 		key := ev.e.Key(best.key)
 		c.S.db = best.db
 		if s.Part.Delete(best.db, &key) {
@@ -155,7 +155,7 @@ func (ev *Evictor) evictOne(c *Ctx) bool {
 // sampleShard looks at up to n records of one shard and keeps the worst; it returns how many it saw.
 func (ev *Evictor) sampleShard(c *Ctx, shard, n int, best *victim) (seen int) {
 	policy := ev.Policy()
-	c.WithShard(shard, func(s *Shard) bool {
+	c.withFreeShard(shard, func(s *Shard) bool {
 		for db := range ev.e.dbs {
 			if s.Part.Len(db) == 0 || policy.volatile() && s.Part.Expires(db) == 0 {
 				continue

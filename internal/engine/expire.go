@@ -29,7 +29,7 @@ func (e *Engine) ExpireCycle(w *Worker) (dropped int, more bool) {
 
 func (e *Engine) expireShard(w *Worker, i int) (dropped int, more bool) {
 	c := w.background()
-	c.WithShard(i, func(s *Shard) bool {
+	c.withFreeShard(i, func(s *Shard) bool {
 		if e.Role.IsReplica() || e.Pause.any() {
 			return false
 		}

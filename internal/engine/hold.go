@@ -19,6 +19,7 @@ type hold struct {
 	set     uint64    // shards; only the holder's thread reads and writes it
 	begun   time.Time // when the script started
 	written atomic.Bool
+	firm    atomic.Bool // the script, or its transaction, has changed something: nobody may look until the end
 	wide    atomic.Bool // no keys are declared: it may come to need any
 	waits   *hold       // who has what this one needs; guarded by Engine.waits
 

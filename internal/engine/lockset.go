@@ -13,6 +13,27 @@ func (e *Engine) lockSet(set uint64) {
 	}
 }
 
+// lockAllPast takes all shards. It waits for scripts that have written, because half of what they do must not be seen; one
+// that has only read cannot tell whether it comes before or after whatever is done now.
+func (e *Engine) lockAllPast() {
+	for {
+		var firm *hold
+		for i := range e.shards {
+			s := &e.shards[i]
+			s.mu.Lock()
+			if h := s.hold; h != nil && h.firm.Load() {
+				firm = h
+				e.unlockSet(1<<uint(i+1) - 1)
+				break
+			}
+		}
+		if firm == nil {
+			return
+		}
+		firm.await(0)
+	}
+}
+
 // lockUnlessHeld is lockSet, but it takes nothing when a shard is held by a script other than mine, which it returns.
 func (e *Engine) lockUnlessHeld(set uint64, mine *hold) *hold {
 	for left := set; left != 0; left &= left - 1 {
@@ -78,6 +99,20 @@ func (c *Ctx) EachShard(fn func(*Shard) bool) {
 			return
 		}
 	}
+}
+
+// withFreeShard is WithShard for work in the background: it passes a shard over that a script holds.
+func (c *Ctx) withFreeShard(i int, fn func(*Shard) bool) bool {
+	if c.held == 0 {
+		s := &c.e.shards[i]
+		s.mu.Lock()
+		held := s.hold != nil
+		s.mu.Unlock()
+		if held {
+			return true
+		}
+	}
+	return c.WithShard(i, fn)
 }
 
 // WithShard runs fn under the lock of one shard and returns its answer. The context must hold no lock, or all of them.

@@ -170,6 +170,7 @@ func (c *Ctx) Exec() {
 	defer c.unlock()
 	if m.script {
 		c.holdShards()
+		c.hold.firm.Store(true)
 		defer c.letGo()
 	}
 	if !c.watchesStand() {

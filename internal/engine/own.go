@@ -72,7 +72,7 @@ func (e *Engine) expireOwn(w *Worker) (dropped int) {
 	c := w.background()
 	for _, k := range e.own.some(ownVisits) {
 		key := e.hasher.Key([]byte(k.name))
-		c.WithShard(keyspace.ShardOf(key.Slot), func(s *Shard) bool {
+		c.withFreeShard(keyspace.ShardOf(key.Slot), func(s *Shard) bool {
 			rec, ok := s.Part.Find(k.db, &key)
 			switch {
 			case !ok || !rec.HasExpiry():

@@ -102,7 +102,7 @@ func (r *Routes) Flip(changes []RouteChange) {
 				continue
 			}
 			if !locked {
-				r.e.lockSet(1 << uint(shard)) // a script sees one route from its start to its end
+				s.mu.Lock()
 				locked = true
 			}
 			r.set(ch)

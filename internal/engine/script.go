@@ -22,6 +22,7 @@ type Script struct {
 
 	propagate bool // effects are logged
 	begun     bool // effects are collected
+	fresh     bool // whether effects are wanted was decided when the script first wrote
 	restart   bool // the run is to be given up and begun again
 }
 
@@ -89,7 +90,7 @@ func (s *Script) begin(c *Ctx, o ScriptOptions) {
 	s.own.account.Store(c.S.Account())
 	s.own.client = c.S
 	s.reset()
-	s.set, s.slot = 0, -1
+	s.set, s.slot, s.fresh = 0, -1, false
 	if len(c.keys) > 0 {
 		s.slot = int(c.keys[0].Slot)
 	}
@@ -187,6 +188,12 @@ func (s *Script) Call(args [][]byte) (reply []byte, refusal string) {
 			s.e.unlockSet(set)
 			in.held = 0
 			return nil, s.refuse(cmd, refusal)
+		}
+	}
+	if !s.fresh && (cmd.write || cmd.mayReplicate) {
+		s.fresh = true
+		if !s.c.inExec {
+			s.c.decideLogging() // it may have been switched while the script only read
 		}
 	}
 	in.logging = s.c.logging && s.propagate
@@ -331,6 +338,7 @@ func (s *Script) refusal(cmd *Command) string {
 	}
 	if cmd.write || cmd.mayReplicate {
 		s.hold.written.Store(true)
+		s.hold.firm.Store(true)
 	}
 	return ""
 }

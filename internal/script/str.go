@@ -132,7 +132,7 @@ func (c *call) find(find bool) {
 	if init > len(s) {
 		init = len(s) // as 5.1 does: the end is still a place
 	}
-	if find && (lua.LVAsBool(c.Arg(3)) || strings.IndexAny(p, "^$*+?.([%-") < 0) {
+	if find && (lua.LVAsBool(c.Arg(3)) || !strings.ContainsAny(p, "^$*+?.([%-")) {
 		if i := strings.Index(s[init:], p); i >= 0 {
 			c.Return(num(init+i+1), num(init+i+len(p)))
 			return
@@ -238,7 +238,7 @@ func strGsub(c *call) {
 // replace writes what a match is replaced with.
 func (m *matcher) replace(out *bytes.Buffer, repl lua.LValue, from, to int) {
 	c := m.c
-	v := lua.LNil
+	var v lua.LValue
 	switch r := repl.(type) {
 	case *lua.LTable:
 		v = c.L.GetTable(r, m.capture(0, from, to))

@@ -38,7 +38,7 @@ func (u *User) Check(row *spec.Row, args [][]byte, keys []spec.KeyRef) Verdict {
 	known := false
 	for s := range u.selectors {
 		if !s.allKeys && !known && row.HasKeys() {
-			keys, _ = row.Keys(args, keys[:0])
+			keys = keysOf(row, args, keys[:0])
 			known = true
 		}
 		v := s.check(row, args, keys)
@@ -50,6 +50,25 @@ func (u *User) Check(row *spec.Row, args [][]byte, keys []spec.KeyRef) Verdict {
 		}
 	}
 	return worst
+}
+
+// keysOf is where the keys of a command line are. Where options contradict each other (GEORADIUS with STORE twice) those that
+// are named and those that the command is going to use both count.
+func keysOf(row *spec.Row, args [][]byte, dst []spec.KeyRef) []spec.KeyRef {
+	dst, _ = row.Keys(args, dst)
+	if row.Flags&spec.MovableKeys == 0 {
+		return dst
+	}
+	named := len(dst)
+	dst = row.RouteKeys(args, dst)
+	kept := named
+	for _, k := range dst[named:] {
+		if !slices.ContainsFunc(dst[:named], func(other spec.KeyRef) bool { return other.Pos == k.Pos }) {
+			dst[kept] = spec.KeyRef{Pos: k.Pos, Flags: spec.KeyRW | spec.KeyAccess | spec.KeyUpdate}
+			kept++
+		}
+	}
+	return dst[:kept]
 }
 
 func (s *selector) check(row *spec.Row, args [][]byte, keys []spec.KeyRef) Verdict {
@@ -137,7 +156,7 @@ func (u *User) CheckChannel(name []byte, pattern bool) bool {
 // CheckAllKeys says whether one selector allows a command line and opens all keys for such use: what SORT needs for BY and
 // GET, whose keys nobody knows beforehand.
 func (u *User) CheckAllKeys(row *spec.Row, args [][]byte, flags spec.KeyFlag) bool {
-	keys, _ := row.Keys(args, nil)
+	keys := keysOf(row, args, nil)
 	for s := range u.selectors {
 		if s.check(row, args, keys).Reason == Allowed && s.opensAllKeys(useOf(flags)) {
 			return true

@@ -27,6 +27,11 @@ func clientHandlers() map[string]engine.Handler {
 		"client|unpause":  {Run: cmdClientUnpause},
 		"client|unblock":  {Run: cmdClientUnblock},
 		"client|help":     {Run: cmdClientHelp},
+
+		"client|tracking":     {Run: cmdClientTracking},
+		"client|trackinginfo": {Run: cmdClientTrackingInfo},
+		"client|caching":      {Run: cmdClientCaching},
+		"client|getredir":     {Run: func(c *engine.Ctx) { c.ReplyInt(c.S.Redirect()) }},
 	}
 }
 

@@ -84,7 +84,8 @@ var flagLetters = []struct {
 }{
 	{engine.FlagReplica, 'S'}, {engine.FlagPrimary, 'M'}, {engine.FlagPubSub, 'P'}, {engine.FlagMulti, 'x'}, {engine.FlagBlocked, 'b'},
 	{engine.FlagDirtyExec, 'd'}, {engine.FlagClosing, 'c'}, {engine.FlagUnix, 'U'}, {engine.FlagReadOnly, 'r'},
-	{engine.FlagNoEvict, 'e'}, {engine.FlagNoTouch, 'T'}, {engine.FlagMonitor, 'O'},
+	{engine.FlagNoEvict, 'e'}, {engine.FlagNoTouch, 'T'}, {engine.FlagMonitor, 'O'}, {engine.FlagTracking, 't'},
+	{engine.FlagTrackingBroken, 'R'}, {engine.FlagBroadcast, 'B'},
 }
 
 func letters(flags uint32) string {
@@ -112,10 +113,10 @@ func ClientLine(s *engine.Session, now int64) string {
 	}
 	name := info.Cmd
 	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=%d name=%s age=%d idle=%d flags=%s db=%d sub=%d psub=%d ssub=%d multi=%d "+
-		"qbuf=%d qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=%d tot-mem=%d events=%s cmd=%s user=%s redir=-1 resp=%d "+
+		"qbuf=%d qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=%d tot-mem=%d events=%s cmd=%s user=%s redir=%d resp=%d "+
 		"lib-name=%s lib-ver=%s",
 		s.ID, s.Peer.Remote, s.Peer.Local, s.Peer.FD, info.Name, max(0, now-int64(s.Created))/1000, max(0, now-int64(info.Last))/1000,
 		letters(info.Flags), info.DB, s.Subscriptions(engine.SubChannel), s.Subscriptions(engine.SubPattern),
-		s.Subscriptions(engine.SubShard), info.Queued, info.Query, info.Output, sessionBytes+info.Query+info.Output, events, name, info.User,
+		s.Subscriptions(engine.SubShard), info.Queued, info.Query, info.Output, sessionBytes+info.Query+info.Output, events, name, info.User, s.Redirect(),
 		info.Proto, info.LibName, info.LibVer)
 }

@@ -71,6 +71,7 @@ func emptyDB(c *engine.Ctx, db int) {
 		}
 		return true
 	})
+	c.ForgetAll()
 }
 
 // isLive says whether a locked part has a key that has not expired.

@@ -59,7 +59,7 @@ func memoryDirectives() []Directive {
 		{Name: "lfu-log-factor", Kind: Number, Max: int32Max, Default: "10"},
 		{Name: "lfu-decay-time", Kind: Number, Max: int32Max, Default: "1"},
 		{Name: "active-expire-effort", Kind: Number, Min: 1, Max: 10, Default: "1"},
-		{Name: "tracking-table-max-keys", Kind: Number, Max: int64Max, Default: "1000000", NoEffect: "clients cannot track keys yet"},
+		{Name: "tracking-table-max-keys", Kind: Number, Max: int64Max, Default: "1000000"},
 		{Name: "lazyfree-lazy-eviction", Kind: Bool, Default: "no"},
 		{Name: "lazyfree-lazy-expire", Kind: Bool, Default: "no"},
 		{Name: "lazyfree-lazy-server-del", Kind: Bool, Default: "no"},

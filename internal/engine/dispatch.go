@@ -57,6 +57,9 @@ func (c *Ctx) execute(start int64) (end int64, again bool) {
 	if len(c.W.own) > 0 {
 		c.W.deliverOwn()
 	}
+	if s.tracking.caching && s.multi == nil && (cmd == nil || cmd.Parent == nil || cmd.Parent.Name != "client") {
+		s.tracking.caching = false // it was for one command
+	}
 	return end, false
 }
 
@@ -227,6 +230,9 @@ func (c *Ctx) run(cmd *Command) (again bool) {
 	}
 	c.beginEffects()
 	cmd.run(c)
+	if c.e.Tracking.active.Load() != 0 {
+		c.remember(c.S)
+	}
 	c.finish()
 	return false
 }

@@ -55,6 +55,7 @@ type Engine struct {
 	Access    Access
 	Timing    Timing
 	monitors  monitors
+	Tracking  Tracking
 	own       ownKeys
 	ClusterOn bool
 	ReplOut   atomic.Int64 // bytes sent to replicas
@@ -108,6 +109,7 @@ func New(opts Options) *Engine {
 	e.Evictor.init(e)
 	e.PubSub.init(e)
 	e.Timing.init()
+	e.Tracking.SetKeysMax(trackingKeysMax)
 	e.Access = Access{Users: opts.Users, LogMax: func() int { return aclLogDefault }}
 	if e.Access.Users == nil {
 		e.Access.Users = acl.NewRegistry(opts.Table)
@@ -170,12 +172,13 @@ func (e *Engine) LRUClock() uint32 { return e.lruClock.Load() }
 
 // Shard is a 64th of the slots with the lock that guards them.
 type Shard struct {
-	mu      sync.Mutex     // guards Part, watch, blocked, hold and the routes of its slots
+	mu      sync.Mutex     // guards Part, watch, blocked, tracked, hold and the routes of its slots
 	hold    *hold          // the script that has the shard for itself, nil for none
 	Part    *keyspace.Part // the data
 	watch   watchers
 	blocked blocked
-	_       [64]byte // keeps neighbours' locks on other cache lines
+	tracked map[string]readers // who has read which key; nil until somebody tracks
+	_       [64]byte           // keeps neighbours' locks on other cache lines
 }
 
 // allShards is the lock set of the whole keyspace.

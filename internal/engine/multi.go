@@ -264,6 +264,9 @@ func (c *Ctx) execAll(m *multi) {
 		if c.recheck(q.cmd) {
 			q.cmd.run(c)
 		}
+		if q.cmd.keyed && c.e.Tracking.active.Load() != 0 {
+			c.remember(c.S)
+		}
 		c.endCommand()
 		took := c.W.nanos() - start
 		c.W.count(q.cmd, took, c.failed)

@@ -188,6 +188,7 @@ func (c *Ctx) ResetState() {
 	s.unwatch(c.held)
 	s.unsubscribeAll()
 	s.endMonitor()
+	s.EndTracking()
 	s.SetProto(resp.RESP2)
 	s.SelectDB(0)
 	s.SetName("")

@@ -199,6 +199,9 @@ func (s *Script) Call(args [][]byte) (reply []byte, refusal string) {
 	in.logging = s.c.logging && s.propagate
 	start := in.W.nanos()
 	cmd.run(in)
+	if cmd.keyed && s.e.Tracking.active.Load() != 0 {
+		in.remember(s.c.S)
+	}
 	in.endCommand()
 	s.e.unlockSet(in.held)
 	in.held = 0

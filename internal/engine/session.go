@@ -75,9 +75,11 @@ type Session struct {
 	client  *Session                    // of a script's session: whose script it is
 	account atomic.Pointer[acl.Account] // whom the session acts as; its thread sets it, any goroutine reads
 
-	wait   waitState
-	subs   subscriptions
-	pusher Pusher // the connection, if it can
+	wait waitState
+	subs subscriptions
+
+	tracking tracking
+	pusher   Pusher // the connection, if it can
 
 	// Shown by CLIENT LIST: any goroutine reads.
 	last    atomic.Int64 // time of the last batch
@@ -93,18 +95,21 @@ type Session struct {
 
 // Session flags that CLIENT LIST shows as letters and CLIENT KILL TYPE filters by.
 const (
-	FlagReplica   uint32 = 1 << iota // S
-	FlagPrimary                      // M
-	FlagPubSub                       // P
-	FlagMulti                        // x
-	FlagBlocked                      // b
-	FlagDirtyExec                    // d
-	FlagClosing                      // c, after the reply
-	FlagReadOnly                     // r
-	FlagUnix                         // U
-	FlagNoEvict                      // e
-	FlagNoTouch                      // T
-	FlagMonitor                      // O
+	FlagReplica        uint32 = 1 << iota // S
+	FlagPrimary                           // M
+	FlagPubSub                            // P
+	FlagMulti                             // x
+	FlagBlocked                           // b
+	FlagDirtyExec                         // d
+	FlagClosing                           // c, after the reply
+	FlagReadOnly                          // r
+	FlagUnix                              // U
+	FlagNoEvict                           // e
+	FlagNoTouch                           // T
+	FlagMonitor                           // O
+	FlagTracking                          // t
+	FlagTrackingBroken                    // R
+	FlagBroadcast                         // B
 )
 
 type sessionState uint8
@@ -164,6 +169,7 @@ func (s *Session) Close() {
 	s.unwatch(0)
 	s.unsubscribeAll()
 	s.endMonitor()
+	s.EndTracking()
 	s.multi = nil
 	s.e.Clients.remove(s)
 }

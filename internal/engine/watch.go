@@ -30,6 +30,9 @@ func (c *Ctx) modified(db int, key *keyspace.Key) {
 	if len(s.blocked.byKey) != 0 {
 		c.markReady(s, db, key.Bytes)
 	}
+	if c.e.Tracking.active.Load() != 0 {
+		c.changedForTrackers(s, key)
+	}
 }
 
 func (w *watchers) touch(db int, key []byte) {

@@ -25,9 +25,10 @@ type Worker struct {
 	// durations are the histograms of the commands that were called, by row ID.
 	durations []atomic.Pointer[observe.Histogram]
 	run       run
-	epoch     time.Time // base of the monotonic readings
-	logged    bool      // effects were appended since the last Kick
-	own       []Push    // messages that the command under way sends to its own session
+	epoch     time.Time      // base of the monotonic readings
+	logged    bool           // effects were appended since the last Kick
+	broadcast []broadcastKey // changed keys that somebody listens to by prefix
+	own       []Push         // messages that the command under way sends to its own session
 	ready     *readyKeys
 	second    *Worker // runs the commands of blocked clients; nil until it is needed
 	script    *Script // what this worker runs scripts with; nil until it is needed
@@ -182,6 +183,9 @@ func (w *Worker) nanos() int64 { return int64(time.Since(w.epoch)) }
 
 // kick wakes the readers of the log when effects were appended since the last time.
 func (w *Worker) kick() {
+	if len(w.broadcast) > 0 {
+		w.broadcastChanges()
+	}
 	w.settle()
 	if w.logged {
 		w.logged = false

@@ -6,8 +6,8 @@ import (
 
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/keyspace"
-	"github.com/covey-db/covey/internal/object"
 	"github.com/covey-db/covey/internal/mem"
+	"github.com/covey-db/covey/internal/object"
 )
 
 // This file holds MEMORY.

@@ -44,7 +44,7 @@ type machines struct {
 }
 
 const (
-	idleMax      = 64        // machines that are kept
+	idleMax      = 64       // machines that are kept
 	machineBytes = 64 << 10 // what one takes, about
 )
 

@@ -1,17 +1,45 @@
 #!/usr/bin/env bash
-# Installs what the tests want beside Go: the real Redis and its tools. Does nothing where they are there; where they
-# cannot be installed, the tests that need them are skipped with a notice (and fail in CI).
+# Installs what the tests want beside Go: the real Redis and its tools, Python's and Node's client libraries, the Prometheus
+# exporter. Does nothing where they are there; where they cannot be installed, the tests that need them are skipped with a
+# notice (and fail in CI).
 set -euo pipefail
-missing=()
-for program in redis-server redis-cli redis-benchmark redis-check-rdb; do
-	command -v "$program" >/dev/null || missing+=("$program")
-done
-[ ${#missing[@]} -eq 0 ] && exit 0
-if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-	echo "installing redis-server and redis-tools (missing: ${missing[*]})"
-	export DEBIAN_FRONTEND=noninteractive
-	apt-get install -y --no-install-recommends redis-server redis-tools >/dev/null 2>&1 ||
-		{ apt-get update >/dev/null && apt-get install -y --no-install-recommends redis-server redis-tools >/dev/null; }
-	exit 0
+cd "$(dirname "$0")/.."
+
+packages=()
+want() { # want PACKAGE COMMAND...: the package is needed if the command fails
+	local package=$1
+	shift
+	"$@" >/dev/null 2>&1 || packages+=("$package")
+}
+want redis-server command -v redis-server
+want redis-tools command -v redis-cli
+want redis-tools command -v redis-benchmark
+want redis-tools command -v redis-check-rdb
+want python3-redis /usr/bin/python3 -c 'import redis'
+want nodejs command -v node
+want npm command -v npm
+want prometheus-redis-exporter command -v prometheus-redis-exporter
+
+if [ ${#packages[@]} -gt 0 ]; then
+	if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+		echo "installing ${packages[*]}"
+		export DEBIAN_FRONTEND=noninteractive
+		install() { apt-get install -y --no-install-recommends "${packages[@]}" >/dev/null 2>&1; }
+		install || { apt-get update >/dev/null && install; } ||
+			echo "NOTICE: ${packages[*]} cannot be installed: tests that need them are skipped" >&2
+	else
+		echo "NOTICE: ${packages[*]} not found and not installable here: tests that need them are skipped" >&2
+	fi
 fi
-echo "NOTICE: ${missing[*]} not found and not installable here: tests against the real Redis are skipped" >&2
+
+# The JavaScript clients: what the lock file says, again when it has changed.
+clients=tests/clients
+installed=$clients/node_modules/installed-lock.json
+if command -v npm >/dev/null && ! cmp -s $clients/package-lock.json $installed; then
+	echo "installing the packages of $clients/package.json"
+	if npm ci --prefix $clients --omit=optional --ignore-scripts --no-audit --no-fund >/dev/null 2>&1; then
+		cp $clients/package-lock.json $installed
+	else
+		echo "NOTICE: the npm packages cannot be installed: tests of the JavaScript clients are skipped" >&2
+	fi
+fi

@@ -47,7 +47,7 @@ func Covey(t testing.TB) Binary {
 	t.Helper()
 	path, err := buildCovey()
 	if os.IsNotExist(err) {
-		missing(t, "cmd/covey does not exist yet")
+		Missing(t, "cmd/covey does not exist yet")
 	}
 	if err != nil {
 		t.Fatal(err)

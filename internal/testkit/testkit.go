@@ -49,12 +49,12 @@ func Need(t testing.TB, program string) string {
 	if err == nil {
 		return path
 	}
-	missing(t, fmt.Sprintf("%s is not installed", program))
+	Missing(t, fmt.Sprintf("%s is not installed", program))
 	return ""
 }
 
-// missing skips the test, visibly, or fails it where everything must be there.
-func missing(t testing.TB, what string) {
+// Missing skips the test, visibly, or fails it where everything must be there.
+func Missing(t testing.TB, what string) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {
 		t.Fatal(what)

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"runtime"
@@ -35,7 +36,7 @@ func infoServer(w *infoWriter) {
 	w.add("process_id", os.Getpid())
 	w.add("process_supervised", "no")
 	w.add("run_id", e.RunID)
-	w.add("tcp_port", w.d.Config.Int("port"))
+	w.add("tcp_port", cmp.Or(w.d.Config.Int("port"), w.d.Config.Int("tls-port")))
 	w.add("server_time_usec", int64(w.c.Now)*1000)
 	w.add("uptime_in_seconds", up)
 	w.add("uptime_in_days", up/86400)
@@ -50,9 +51,23 @@ func infoServer(w *infoWriter) {
 	w.add("executable", executable())
 	w.add("config_file", w.d.ConfigFile)
 	w.add("io_threads_active", 1)
-	w.add("listener0", fmt.Sprintf("name=tcp,bind=%s,port=%d", strings.Join(w.d.Config.Strings("bind"), ",bind="), w.d.Config.Int("port")))
+	w.listeners()
 	w.add("covey_version", w.d.Version)
 	w.add("go_version", runtime.Version())
+}
+
+// listeners are the doors of this node, numbered by their kind.
+func (w *infoWriter) listeners() {
+	bind := strings.Join(w.d.Config.Strings("bind"), ",bind=")
+	if port := w.d.Config.Int("port"); port != 0 {
+		w.add("listener0", fmt.Sprintf("name=tcp,bind=%s,port=%d", bind, port))
+	}
+	if path := w.d.Config.String("unixsocket"); path != "" {
+		w.add("listener1", "name=unix,bind="+path)
+	}
+	if port := w.d.Config.Int("tls-port"); port != 0 {
+		w.add("listener2", fmt.Sprintf("name=tls,bind=%s,port=%d", bind, port))
+	}
 }
 
 func executable() string {

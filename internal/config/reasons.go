@@ -11,7 +11,6 @@ import (
 // Why some values are refused that Redis takes.
 const (
 	refuseAppendFile = "the append-only file is not implemented yet, so writes since the last RDB snapshot would be lost when the server dies"
-	refuseTLS        = "TLS is not implemented yet, so connections would not be encrypted"
 )
 
 type reason string

@@ -35,24 +35,24 @@ func networkDirectives() []Directive {
 
 func tlsDirectives() []Directive {
 	return []Directive{
-		{Name: "tls-port", Kind: Number, Max: portMax, Default: "0", Refused: refuseTLS},
-		{Name: "tls-cluster", Kind: Bool, Default: "no", Refused: refuseTLS},
-		{Name: "tls-replication", Kind: Bool, Default: "no", Refused: refuseTLS},
-		{Name: "tls-auth-clients", Kind: Enum, Words: []Word{{"no", 0}, {"yes", 1}, {"optional", 2}}, Default: "yes", NoEffect: noTLS},
-		{Name: "tls-cert-file", Kind: Text, Is: Volatile | EmptyUnset, NoEffect: noTLS},
-		{Name: "tls-key-file", Kind: Text, Is: Volatile | EmptyUnset, NoEffect: noTLS},
-		{Name: "tls-key-file-pass", Kind: Text, Is: EmptyUnset, NoEffect: noTLS},
-		{Name: "tls-client-cert-file", Kind: Text, Is: Volatile | EmptyUnset, NoEffect: noTLS},
-		{Name: "tls-client-key-file", Kind: Text, Is: Volatile | EmptyUnset, NoEffect: noTLS},
-		{Name: "tls-client-key-file-pass", Kind: Text, Is: EmptyUnset, NoEffect: noTLS},
-		{Name: "tls-ca-cert-file", Kind: Text, Is: Volatile | EmptyUnset, NoEffect: noTLS},
-		{Name: "tls-ca-cert-dir", Kind: Text, Is: Volatile | EmptyUnset, NoEffect: noTLS},
-		{Name: "tls-protocols", Kind: Text, Is: EmptyUnset, NoEffect: noTLS},
-		{Name: "tls-ciphers", Kind: Text, Is: EmptyUnset, NoEffect: noTLS},
+		{Name: "tls-port", Kind: Number, Max: portMax, Default: "0"},
+		{Name: "tls-cluster", Kind: Bool, Default: "no"},
+		{Name: "tls-replication", Kind: Bool, Default: "no"},
+		{Name: "tls-auth-clients", Kind: Enum, Words: []Word{{"no", 0}, {"yes", 1}, {"optional", 2}}, Default: "yes"},
+		{Name: "tls-cert-file", Kind: Text, Is: Volatile | EmptyUnset},
+		{Name: "tls-key-file", Kind: Text, Is: Volatile | EmptyUnset},
+		{Name: "tls-key-file-pass", Kind: Text, Is: EmptyUnset},
+		{Name: "tls-client-cert-file", Kind: Text, Is: Volatile | EmptyUnset},
+		{Name: "tls-client-key-file", Kind: Text, Is: Volatile | EmptyUnset},
+		{Name: "tls-client-key-file-pass", Kind: Text, Is: EmptyUnset},
+		{Name: "tls-ca-cert-file", Kind: Text, Is: Volatile | EmptyUnset},
+		{Name: "tls-ca-cert-dir", Kind: Text, Is: Volatile | EmptyUnset},
+		{Name: "tls-protocols", Kind: Text, Is: EmptyUnset},
+		{Name: "tls-ciphers", Kind: Text, Is: EmptyUnset},
 		{Name: "tls-ciphersuites", Kind: Text, Is: EmptyUnset, NoEffect: "the suites of TLS 1.3 are fixed in Go"},
 		{Name: "tls-dh-params-file", Kind: Text, Is: Volatile | EmptyUnset, NoEffect: "only key exchanges on elliptic curves are offered"},
 		{Name: "tls-prefer-server-ciphers", Kind: Bool, Default: "no", NoEffect: "Go orders the suites by their strength"},
-		{Name: "tls-session-caching", Kind: Bool, Default: "yes", NoEffect: noTLS},
+		{Name: "tls-session-caching", Kind: Bool, Default: "yes"},
 		{Name: "tls-session-cache-size", Kind: Number, Max: int32Max, Default: "20480", NoEffect: "sessions are resumed by tickets, which the clients keep"},
 		{Name: "tls-session-cache-timeout", Kind: Number, Max: int32Max, Default: "300", NoEffect: "sessions are resumed by tickets, which live for 7 days"},
 	}
@@ -91,10 +91,6 @@ func generalDirectives() []Directive {
 		{Name: "shutdown-on-sigterm", Kind: Flags, Words: shutdownWords(), Default: "default"},
 	}
 }
-
-const (
-	noTLS = "there is no TLS yet: tls-port, tls-cluster and tls-replication are refused"
-)
 
 const noCPULists = "the Go runtime places threads; use taskset or a cgroup"
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"path/filepath"
 
 	"github.com/covey-db/covey/internal/clock"
@@ -15,7 +16,7 @@ const busPortOffset = 10000
 func (s *Server) newBus() (*bus.Bus, error) {
 	return bus.New(bus.Options{
 		Engine: s.engine, Replication: s.repl, Settings: s.clusterSettings, Log: s.log,
-		ConfFile: s.inDir(s.store.String("cluster-config-file")), Bind: s.store.Strings("bind"), BusPort: s.busPort(), Dial: s.dial,
+		ConfFile: s.inDir(s.store.String("cluster-config-file")), Bind: s.store.Strings("bind"), BusPort: s.busPort(), Dial: s.dialPeer, Secure: s.acceptPeer,
 		Deliver: func(channel, message []byte, sharded bool) { s.engine.Publish(nil, channel, message, sharded) },
 	})
 }
@@ -32,7 +33,11 @@ func (s *Server) busPort() int {
 	if p := int(s.store.Int("cluster-port")); p != 0 {
 		return p
 	}
-	return int(s.store.Int("port")) + busPortOffset
+	port := "port"
+	if s.store.Bool("tls-cluster") {
+		port = "tls-port"
+	}
+	return int(s.store.Int(port)) + busPortOffset
 }
 
 var endpointKinds = map[string]bus.EndpointKind{
@@ -46,6 +51,7 @@ func (s *Server) clusterSettings() bus.Settings {
 	if port == 0 {
 		port = c.Int("port")
 	}
+	tlsPort := cmp.Or(c.Int("cluster-announce-tls-port"), c.Int("tls-port"))
 	if busPort == 0 {
 		busPort = int64(s.busPort())
 	}
@@ -62,7 +68,10 @@ func (s *Server) clusterSettings() bus.Settings {
 		AllowReplicaMigration: c.Bool("cluster-allow-replica-migration"),
 		RequireFullCoverage:   c.Bool("cluster-require-full-coverage"),
 		ReplicaNoFailover:     c.Bool("cluster-replica-no-failover"),
+		TLSCluster:            c.Bool("tls-cluster"),
+		TLSReplication:        c.Bool("tls-replication"),
 		TCPPort:               uint16(port),
+		TLSPort:               uint16(tlsPort),
 		BusPort:               uint16(busPort),
 		Hostname:              c.String("cluster-announce-hostname"),
 		NodeName:              c.String("cluster-announce-human-nodename"),

@@ -28,7 +28,9 @@ func (s *Server) hook() {
 		_ = p.apply(now) // the values were checked when they were read, and what fails all the same is in the log
 		s.store.HookAll(p.names, p.apply)
 	}
-	s.store.HookAll([]string{"port", "bind"}, func(c config.Snapshot) error { return s.relisten(int(c.Int("port"))) })
+	s.store.HookAll(identityDirectives, s.putIdentity) // New has put them in force
+	s.store.HookAll([]string{"port", "bind"}, func(c config.Snapshot) error { return s.relisten(doorTCP, int(c.Int("port"))) })
+	s.store.HookAll([]string{"tls-port", "bind"}, s.putTLSPort)
 	s.hooked = true
 	s.store.Hook("dir", func(v config.Value) error { return s.checkDir(v.String()) })
 }
@@ -96,7 +98,7 @@ func (s *Server) puts() []put {
 
 // clusterDirectives are those that the bus reads again when they change.
 var clusterDirectives = []string{
-	"port", "repl-ping-replica-period", "cluster-link-sendbuf-limit", "cluster-node-timeout", "cluster-announce-ip", "cluster-announce-port", "cluster-announce-bus-port", "cluster-announce-hostname",
+	"port", "tls-port", "tls-cluster", "tls-replication", "cluster-announce-tls-port", "repl-ping-replica-period", "cluster-link-sendbuf-limit", "cluster-node-timeout", "cluster-announce-ip", "cluster-announce-port", "cluster-announce-bus-port", "cluster-announce-hostname",
 	"cluster-announce-human-nodename", "cluster-preferred-endpoint-type", "cluster-migration-barrier",
 	"cluster-allow-replica-migration", "cluster-replica-validity-factor", "cluster-replica-no-failover", "cluster-require-full-coverage",
 }
@@ -162,6 +164,9 @@ func (s *Server) persistSettings() persist.Settings {
 func (s *Server) replicationSettings() replication.Settings {
 	c := s.store.Snapshot()
 	port := int(c.Int("replica-announce-port"))
+	if port == 0 && c.Bool("tls-replication") {
+		port = int(c.Int("tls-port"))
+	}
 	if port == 0 {
 		port = int(c.Int("port"))
 	}

@@ -2,10 +2,12 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,18 +15,29 @@ import (
 	"github.com/covey-db/covey/internal/transport"
 )
 
-// listeners are the open doors of a node.
-type listeners struct {
-	mu   sync.Mutex // guards what follows
-	open []net.Listener
-	port int    // of the TCP doors
-	unix string // path of the Unix socket, removed at the end
+// doorKind is what comes in by a door.
+type doorKind uint8
+
+const (
+	doorTCP doorKind = iota
+	doorTLS
+	doorUnix
+)
+
+func (k doorKind) String() string { return [...]string{"tcp", "tls", "unix"}[k] }
+
+// door is a socket that listens.
+type door struct {
+	net.Listener
+	kind doorKind
 }
 
-func (l *listeners) add(one net.Listener) {
-	l.mu.Lock()
-	l.open = append(l.open, one)
-	l.mu.Unlock()
+// listeners are the open doors of a node.
+type listeners struct {
+	mu    sync.Mutex // guards what follows
+	open  []door
+	ports [doorUnix]int // of the TCP and the TLS doors
+	unix  string        // path of the Unix socket, removed at the end
 }
 
 func (l *listeners) close() {
@@ -38,38 +51,42 @@ func (l *listeners) close() {
 
 // listen opens all doors.
 func (s *Server) listen() error {
-	port := int(s.store.Int("port"))
-	s.listeners.port = port
-	if port != 0 {
-		open, err := s.listenTCP(port)
+	l := &s.listeners
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for kind, name := range [...]string{doorTCP: "port", doorTLS: "tls-port"} {
+		port := int(s.store.Int(name))
+		l.ports[kind] = port
+		if port == 0 {
+			continue
+		}
+		open, err := s.listenTCP(doorKind(kind), port)
 		if err != nil {
 			return err
 		}
-		for _, l := range open {
-			s.listeners.add(l)
-		}
+		l.open = append(l.open, open...)
 	}
 	if path := s.store.String("unixsocket"); path != "" {
-		l, err := transport.ListenUnix(path, os.FileMode(s.store.Int("unixsocketperm")))
+		unix, err := transport.ListenUnix(path, os.FileMode(s.store.Int("unixsocketperm")))
 		if err != nil {
 			s.log.Warn(fmt.Sprintf("Failed opening Unix socket: bind: %v", err))
 			return err
 		}
-		s.listeners.add(l)
-		s.listeners.unix = path
+		l.open = append(l.open, door{unix, doorUnix})
+		l.unix = path
 	}
 	return nil
 }
 
 // listenTCP listens on every bind address. An address with "-" in front may be missing on this machine.
-func (s *Server) listenTCP(port int) ([]net.Listener, error) {
-	var open []net.Listener
+func (s *Server) listenTCP(kind doorKind, port int) ([]door, error) {
+	var open []door
 	for _, addr := range s.store.Strings("bind") {
 		optional := strings.HasPrefix(addr, "-")
 		addr = strings.TrimPrefix(addr, "-")
 		l, err := transport.ListenTCP(addr, port, int(s.store.Int("tcp-backlog")))
 		if err == nil {
-			open = append(open, l)
+			open = append(open, door{l, kind})
 			continue
 		}
 		s.log.Warn(fmt.Sprintf("Warning: Could not create server TCP listening socket %s:%d: %v", addr, port, err))
@@ -79,11 +96,11 @@ func (s *Server) listenTCP(port int) ([]net.Listener, error) {
 		for _, one := range open {
 			one.Close()
 		}
-		s.log.Warn(fmt.Sprintf("Failed listening on port %d (tcp), aborting.", port))
+		s.log.Warn(fmt.Sprintf("Failed listening on port %d (%s), aborting.", port, kind))
 		return nil, err
 	}
 	if len(open) == 0 && len(s.store.Strings("bind")) > 0 {
-		s.log.Warn(fmt.Sprintf("Failed listening on port %d (tcp), aborting.", port))
+		s.log.Warn(fmt.Sprintf("Failed listening on port %d (%s), aborting.", port, kind))
 		return nil, fmt.Errorf("no bind address could be used")
 	}
 	return open, nil
@@ -98,11 +115,17 @@ func (s *Server) serve() {
 	}
 }
 
-func (s *Server) accept(l net.Listener) {
+func (s *Server) accept(d door) {
 	s.actors.Add(1)
 	go func() {
 		defer s.actors.Done()
-		if err := s.loops.Serve(l); err != nil {
+		var err error
+		if d.kind == doorTLS {
+			err = s.streams.Serve(d.Listener, func() *tls.Config { return s.identity.Load().Clients })
+		} else {
+			err = s.loops.Serve(d.Listener)
+		}
+		if err != nil {
 			s.log.Warn("Accepting clients ended", "reason", err)
 		}
 	}()
@@ -114,34 +137,31 @@ var (
 	errNoAddress = errors.New("Failed to bind to specified addresses.")
 )
 
-// relisten moves the doors to another port or other addresses: CONFIG SET port, CONFIG SET bind.
-func (s *Server) relisten(port int) error {
-	var fresh []net.Listener
-	s.listeners.mu.Lock()
-	defer s.listeners.mu.Unlock()
-	var kept []net.Listener
-	for _, l := range s.listeners.open {
-		if _, tcp := l.(*net.TCPListener); tcp {
-			l.Close()
-			continue
+// relisten moves the doors of a kind to another port or other addresses: CONFIG SET port, tls-port and bind.
+func (s *Server) relisten(kind doorKind, port int) error {
+	l := &s.listeners
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open = slices.DeleteFunc(l.open, func(d door) bool {
+		if d.kind == kind {
+			d.Close()
 		}
-		kept = append(kept, l)
-	}
+		return d.kind == kind
+	})
 	if port != 0 {
-		open, err := s.listenTCP(port)
+		fresh, err := s.listenTCP(kind, port)
 		if err != nil {
-			s.listeners.open = kept
-			if port == s.listeners.port {
+			if port == l.ports[kind] {
 				return errNoAddress
 			}
 			return errNoPort
 		}
-		fresh = open
+		l.open = append(l.open, fresh...)
+		for _, d := range fresh {
+			s.accept(d)
+		}
 	}
-	s.listeners.open, s.listeners.port = append(kept, fresh...), port
-	for _, l := range fresh {
-		s.accept(l)
-	}
+	l.ports[kind] = port
 	return nil
 }
 

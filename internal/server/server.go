@@ -3,6 +3,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"github.com/covey-db/covey/internal/cluster/migrate"
 	"github.com/covey-db/covey/internal/command"
 	"github.com/covey-db/covey/internal/config"
+	"github.com/covey-db/covey/internal/credential"
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/persist"
 	"github.com/covey-db/covey/internal/replication"
@@ -40,21 +42,23 @@ type Options struct {
 
 // Server is one node.
 type Server struct {
-	store  *config.Store
-	log    *slog.Logger
-	level  *slog.LevelVar
-	role   atomic.Int32 // letter of the log lines
-	engine *engine.Engine
-	taker  *snapshot.Taker
-	saver  *persist.Saver
-	repl   *replication.Manager
-	bus    *bus.Bus // nil outside cluster mode
-	mover  *migrate.Migrator
-	loops  *transport.Loops
-	output *logFile
-	hooked bool // the configuration's hooks are in place
-	fs     vfs.FS
-	oom    oomScore
+	store    *config.Store
+	log      *slog.Logger
+	level    *slog.LevelVar
+	role     atomic.Int32 // letter of the log lines
+	engine   *engine.Engine
+	taker    *snapshot.Taker
+	saver    *persist.Saver
+	repl     *replication.Manager
+	bus      *bus.Bus // nil outside cluster mode
+	mover    *migrate.Migrator
+	loops    *transport.Loops
+	streams  *transport.Goroutines               // clients over TLS
+	identity atomic.Pointer[credential.Identity] // nil while nothing is encrypted
+	output   *logFile
+	hooked   bool // the configuration's hooks are in place
+	fs       vfs.FS
+	oom      oomScore
 
 	confFile string // path of the configuration file, "" for none
 
@@ -77,6 +81,9 @@ func New(opts Options) (*Server, error) {
 	}
 	s.level.Set(logLevels[s.store.String("loglevel")])
 	s.log = newLogger(out, s.store.String("log-format"), s.level, &s.role)
+	if s.putIdentity(s.store.Snapshot()) != nil {
+		return nil, errIdentityStart
+	}
 	if err := s.build(opts.Config); err != nil {
 		return nil, err
 	}
@@ -111,8 +118,8 @@ func (s *Server) build(loaded *config.Loaded) error {
 	})
 	s.taker = snapshot.NewTaker(s.engine)
 	s.saver = persist.New(persist.Options{Engine: s.engine, Taker: s.taker, Settings: s.persistSettings, FS: s.fs, Log: s.log, Sending: func() bool { return s.repl.Sending() }})
-	s.repl = replication.New(replication.Options{Engine: s.engine, Taker: s.taker, Settings: s.replicationSettings, FS: s.fs, Log: s.log, Dial: s.dial, Changed: s.roleChanged, Followed: s.notePrimary})
-	if s.mover, err = migrate.New(migrate.Options{Engine: s.engine, Log: s.log}); err != nil {
+	s.repl = replication.New(replication.Options{Engine: s.engine, Taker: s.taker, Settings: s.replicationSettings, FS: s.fs, Log: s.log, Dial: s.dialPrimary, Changed: s.roleChanged, Followed: s.notePrimary})
+	if s.mover, err = migrate.New(migrate.Options{Engine: s.engine, Log: s.log, Dial: s.dialPeer}); err != nil {
 		return err
 	}
 	handlers := []map[string]engine.Handler{s.repl.Handlers(), s.saver.Handlers(), s.mover.Handlers(), command.Table(s.deps())}
@@ -181,12 +188,14 @@ func (s *Server) Run(ctx context.Context) (failed error) {
 	defer cancel()
 	defer func() { s.close(cancel, failed) }()
 	s.log.Info("Server initialized")
-	loops, err := transport.NewLoops(s.engine, transport.Options{Loops: s.loopCount(), KeepAlive: time.Duration(s.store.Int("tcp-keepalive")) * time.Second,
-		Logf: func(format string, args ...any) { s.log.Warn(fmt.Sprintf(format, args...)) }})
+	opts := transport.Options{Loops: s.loopCount(), KeepAlive: time.Duration(s.store.Int("tcp-keepalive")) * time.Second,
+		Logf:   func(format string, args ...any) { s.log.Warn(fmt.Sprintf(format, args...)) },
+		Debugf: func(format string, args ...any) { s.log.Debug(fmt.Sprintf(format, args...)) }}
+	loops, err := transport.NewLoops(s.engine, opts)
 	if err != nil {
 		return err
 	}
-	s.loops = loops
+	s.loops, s.streams = loops, transport.NewGoroutines(s.engine, opts)
 	if s.bus != nil {
 		if err := s.bus.Load(); err != nil {
 			return err
@@ -211,7 +220,7 @@ func (s *Server) banner() {
 	}
 	s.log.Warn("oO0OoO0OoO0Oo Covey is starting oO0OoO0OoO0Oo")
 	s.log.Warn(fmt.Sprintf("Covey version=%s, Redis version=%s, bits=64, pid=%d, just started", Version, command.RedisVersion, os.Getpid()))
-	s.log.Info(fmt.Sprintf("Running mode=%s, port=%d. PID: %d", mode, s.store.Int("port"), os.Getpid()))
+	s.log.Info(fmt.Sprintf("Running mode=%s, port=%d. PID: %d", mode, cmp.Or(s.store.Int("port"), s.store.Int("tls-port")), os.Getpid()))
 }
 
 // load reads the data file and continues the history that it tells of, so that replicas can go on where they stopped.
@@ -269,6 +278,7 @@ func (s *Server) close(cancel context.CancelFunc, failed error) {
 	s.listeners.close()
 	if s.loops != nil {
 		s.loops.Close()
+		s.streams.Close()
 	}
 	cancel()
 	s.mover.Close()

@@ -24,7 +24,7 @@ var layers = []string{
 	"num slot glob checksum geo",
 	"resp",
 	"mem clock vfs spec observe enc/listpack enc/intset enc/hll",
-	"enc/table enc/tree enc/list enc/stream acl pubsub config cluster/wire rdb/packed",
+	"enc/table enc/tree enc/list enc/stream acl pubsub config credential cluster/wire rdb/packed",
 	"keyspace cluster/core",
 	"rdb aof",
 	"object",

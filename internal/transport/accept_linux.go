@@ -26,9 +26,6 @@ func setBacklog(l *net.TCPListener, backlog int) error {
 	return errors.Join(err, opErr)
 }
 
-// acceptRetry is the wait after an accept that failed for want of descriptors.
-const acceptRetry = 10 * time.Millisecond
-
 // Serve accepts connections until the listener is closed and deals them to the loops in turn.
 func (g *Loops) Serve(l net.Listener) error {
 	for {
@@ -60,14 +57,7 @@ func (g *Loops) adopt(c net.Conn) {
 	if err != nil {
 		return
 	}
-	if t, ok := c.(*net.TCPConn); ok {
-		_ = t.SetNoDelay(true)
-		if g.opts.KeepAlive > 0 {
-			_ = t.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: g.opts.KeepAlive, Interval: g.opts.KeepAlive / 3, Count: 3})
-		} else {
-			_ = t.SetKeepAlive(false)
-		}
-	}
+	keepAlive(c, g.opts.KeepAlive)
 	fd := -1
 	if raw.Control(func(p uintptr) { fd, err = unix.FcntlInt(p, unix.F_DUPFD_CLOEXEC, 0) }) != nil || err != nil {
 		return

@@ -1,9 +1,11 @@
 package transport
 
 import (
+	"crypto/tls"
+	"errors"
 	"net"
 	"sync"
-	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/covey-db/covey/internal/engine"
@@ -12,61 +14,113 @@ import (
 // Goroutines serves connections with one goroutine each: TLS, and systems without an event loop of ours. The session's
 // thread is whoever holds the connection's lock.
 type Goroutines struct {
-	e       *engine.Engine
-	workers sync.Pool
-	wg      sync.WaitGroup
-	mu      struct {
+	e    *engine.Engine
+	opts Options
+	wg   sync.WaitGroup
+	quit chan struct{} // closed by Close
+	mu   struct {      // a leaf lock
 		sync.Mutex
 		open   map[*netConn]struct{}
+		idle   []*engine.Worker // not in use
 		closed bool
 	}
 }
 
 // NewGoroutines makes an empty set.
-func NewGoroutines(e *engine.Engine) *Goroutines {
-	g := &Goroutines{e: e}
-	g.workers.New = func() any { return e.NewWorker() }
+func NewGoroutines(e *engine.Engine, opts Options) *Goroutines {
+	g := &Goroutines{e: e, opts: opts, quit: make(chan struct{})}
 	g.mu.open = make(map[*netConn]struct{})
 	return g
 }
 
-// netConn is one connection with its goroutine.
-type netConn struct {
-	g    *Goroutines
-	nc   net.Conn
-	mail mailbox[func(*engine.Worker)]
+// idleWorkersMax is how many workers are kept for the next work; each has a buffer of 64 KB.
+const idleWorkersMax = 16
 
-	mu      sync.Mutex // the session's thread; guards what follows
-	s       *engine.Session
-	in      []byte
-	take    func(raw engine.Raw, unread []byte)
-	ended   bool
-	shownIn atomic.Int32
+func (g *Goroutines) worker() *engine.Worker {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	last := len(g.mu.idle) - 1
+	if last < 0 {
+		return g.e.NewWorker()
+	}
+	w := g.mu.idle[last]
+	g.mu.idle = g.mu.idle[:last]
+	return w
+}
 
-	pushes struct { // messages of subscriptions that wait for the client to read; a leaf lock
-		sync.Mutex
-		bytes     int
-		softSince time.Time
+func (g *Goroutines) release(w *engine.Worker) {
+	g.mu.Lock()
+	keep := len(g.mu.idle) < idleWorkersMax && !g.mu.closed
+	if keep {
+		g.mu.idle = append(g.mu.idle, w)
+	}
+	g.mu.Unlock()
+	if !keep {
+		w.Drop()
 	}
 }
 
-// Handle serves a connection until it ends.
-func (g *Goroutines) Handle(nc net.Conn, tls bool) {
-	peer := peerOf(nc.RemoteAddr(), nc.LocalAddr(), -1)
-	peer.TLS = tls
+// Serve accepts connections until the listener is closed. config is asked for each of them; nil makes plain ones.
+func (g *Goroutines) Serve(l net.Listener, config func() *tls.Config) error {
+	for {
+		nc, err := l.Accept()
+		switch {
+		case err == nil:
+			var c *tls.Config
+			if config != nil {
+				c = config()
+			}
+			g.Handle(nc, c)
+		case errors.Is(err, net.ErrClosed):
+			return nil
+		default:
+			g.opts.Logf("Accepting client connection: %v", err)
+			select {
+			case <-g.quit:
+				return nil
+			case <-time.After(acceptRetry):
+			}
+		}
+	}
+}
+
+// Handle serves a connection, over TLS if there is a configuration, and returns at once. The session exists before the
+// handshake, so that maxclients counts it and CLIENT KILL and timeout end it.
+func (g *Goroutines) Handle(nc net.Conn, config *tls.Config) {
+	keepAlive(nc, g.opts.KeepAlive)
+	peer := peerOf(nc.RemoteAddr(), nc.LocalAddr(), descriptor(nc))
+	peer.TLS = config != nil
 	if text := refusal(g.e, peer); text != "" {
-		_, _ = nc.Write([]byte(text))
+		if config == nil {
+			_, _ = nc.Write([]byte(text))
+		}
 		nc.Close()
 		return
 	}
-	c := &netConn{g: g, nc: nc}
+	c := newNetConn(g, nc, config, peer)
 	if !g.enter(c) {
+		c.s.Close()
 		nc.Close()
 		return
 	}
-	defer g.leave(c)
-	c.s = g.e.NewSession(c, peer)
-	c.serve()
+	go func() {
+		defer g.leave(c)
+		if c.handshake() {
+			c.serve()
+		}
+		c.finish()
+	}()
+}
+
+// descriptor is the number of a connection's descriptor, -1 if it has none.
+func descriptor(nc net.Conn) int {
+	fd := -1
+	if sc, ok := nc.(syscall.Conn); ok {
+		if raw, err := sc.SyscallConn(); err == nil {
+			_ = raw.Control(func(p uintptr) { fd = int(p) })
+		}
+	}
+	return fd
 }
 
 func (g *Goroutines) enter(c *netConn) bool {
@@ -90,160 +144,22 @@ func (g *Goroutines) leave(c *netConn) {
 // Close ends all connections and waits for their goroutines.
 func (g *Goroutines) Close() {
 	g.mu.Lock()
-	g.mu.closed = true
+	if !g.mu.closed {
+		g.mu.closed = true
+		close(g.quit)
+	}
+	open := make([]*netConn, 0, len(g.mu.open))
 	for c := range g.mu.open {
-		c.nc.Close()
+		open = append(open, c)
 	}
+	idle := g.mu.idle
+	g.mu.idle = nil
 	g.mu.Unlock()
+	for _, c := range open {
+		c.CloseSoon(false)
+	}
+	for _, w := range idle {
+		w.Drop()
+	}
 	g.wg.Wait()
-}
-
-const goroutineReadBytes = 16 << 10
-
-// serve reads until the connection ends. While the session is suspended it goes on reading, up to the query-buffer limit,
-// so that the client's end is noticed.
-func (c *netConn) serve() {
-	buf := make([]byte, goroutineReadBytes)
-	for {
-		n, err := c.nc.Read(buf)
-		if err != nil || !c.arrived(buf[:n]) {
-			break
-		}
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ended {
-		return
-	}
-	c.ended = true
-	c.mail.shut()
-	if c.take != nil && c.s.Taken() {
-		_ = c.nc.SetDeadline(time.Time{})
-		go c.take(c.nc, c.in)
-		return
-	}
-	c.s.Close()
-	c.nc.Close()
-}
-
-// arrived adds input and executes it; false ends the connection.
-func (c *netConn) arrived(b []byte) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ended {
-		return false
-	}
-	c.in = append(c.in, b...)
-	if int64(len(c.in)) > c.g.e.Settings.MaxQueryBuffer.Load() {
-		c.g.e.Stats.QueryLimit.Add(1)
-		return false
-	}
-	w := c.g.workers.Get().(*engine.Worker)
-	defer c.g.workers.Put(w)
-	w.Counters.NetIn.Add(int64(len(b)))
-	w.Counters.Reads.Add(1)
-	return c.advance(w)
-}
-
-// advance executes the input that is here and sends the replies; the lock is held. false ends the connection.
-func (c *netConn) advance(w *engine.Worker) bool {
-	for len(c.in) > 0 && c.s.Open() {
-		used := c.s.Process(w, c.in)
-		c.in = c.in[:copy(c.in, c.in[used:])]
-		if !c.send(w) || !c.s.More() {
-			break
-		}
-	}
-	c.shownIn.Store(int32(min(len(c.in), 1<<31-1)))
-	if len(c.in) == 0 {
-		c.in = nil
-	}
-	return c.send(w) && !c.s.Closing() && !c.s.Taken()
-}
-
-// send writes what the worker collected, once its effects are as durable as configured.
-func (c *netConn) send(w *engine.Worker) bool {
-	if w.Out.Len() == 0 {
-		return true
-	}
-	if at := c.s.Written(); c.g.e.Gate.Holds(at) {
-		open := make(chan struct{})
-		c.g.e.Gate.Wait(at, func() { close(open) })
-		<-open
-	}
-	_ = c.nc.SetWriteDeadline(time.Now().Add(goroutineWriteWait))
-	for _, p := range w.Out.Pieces(nil) {
-		if _, err := c.nc.Write(p); err != nil {
-			w.Out.Reset()
-			return false
-		}
-		w.Counters.NetOut.Add(int64(len(p)))
-	}
-	w.Counters.Writes.Add(1)
-	w.Out.Reset()
-	return true
-}
-
-// goroutineWriteWait bounds how long a client may not read before it is cut off.
-const goroutineWriteWait = 60 * time.Second
-
-// Post implements engine.Conn: the work is done in order by a goroutine that takes the session's lock.
-func (c *netConn) Post(fn func(w *engine.Worker)) {
-	first, ok := c.mail.put(fn)
-	if ok && first {
-		go c.drain()
-	}
-}
-
-// Push implements engine.Pusher. A subscriber that does not read is ended by its output limit.
-func (c *netConn) Push(p engine.Push) {
-	n := p.Len()
-	c.pushes.Lock()
-	c.pushes.bytes += n
-	over := overOutput(c.g.e, outputClass(c.s.Flags()), c.pushes.bytes, &c.pushes.softSince)
-	c.pushes.Unlock()
-	if over {
-		c.g.e.Stats.OutputLimit.Add(1)
-		c.nc.Close()
-		return
-	}
-	c.Post(func(w *engine.Worker) {
-		c.pushes.Lock()
-		c.pushes.bytes -= n
-		c.pushes.Unlock()
-		p.AppendTo(&w.Out)
-	})
-}
-
-func (c *netConn) drain() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ended {
-		return
-	}
-	w := c.g.workers.Get().(*engine.Worker)
-	defer c.g.workers.Put(w)
-	for _, fn := range c.mail.take(nil) {
-		fn(w)
-	}
-	switch {
-	case c.send(w) && c.advance(w):
-	case c.s.Taken():
-		_ = c.nc.SetReadDeadline(time.Now()) // serve leaves its read and hands over
-	default:
-		c.nc.Close()
-	}
-}
-
-// CloseSoon implements engine.Conn.
-func (c *netConn) CloseSoon(bool) { c.nc.Close() }
-
-// Hijack implements engine.Conn.
-func (c *netConn) Hijack(take func(raw engine.Raw, unread []byte)) { c.take = take }
-
-// Buffered implements engine.Conn.
-func (c *netConn) Buffered() (query, output int) {
-	c.pushes.Lock()
-	defer c.pushes.Unlock()
-	return int(c.shownIn.Load()), c.pushes.bytes
 }

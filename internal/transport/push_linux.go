@@ -9,7 +9,7 @@ const (
 	sharedBytesMin = 4 << 10  // from this size on a message is not copied
 	tailBytesMin   = 512      // the first buffer of a connection for small messages
 	tailBytesMax   = 16 << 10 // and the largest
-	pushBytesMax   = 1 << 20  // how much may collect before it is sent
+
 )
 
 // Push implements engine.Pusher.

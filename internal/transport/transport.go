@@ -17,6 +17,7 @@ type Options struct {
 	Loops     int           // number of event loops, at least 1
 	KeepAlive time.Duration // tcp-keepalive, 0 is off
 	Logf      func(format string, args ...any)
+	Debugf    func(format string, args ...any) // of what strangers can cause; nil says nothing
 }
 
 // tooManyText is what a client beyond maxclients reads before it is closed.
@@ -43,6 +44,23 @@ func refusal(e *engine.Engine, peer engine.Peer) string {
 
 // ErrClosed says that the transport was shut down.
 var ErrClosed = errors.New("transport closed")
+
+// acceptRetry is the wait after an accept that failed for want of descriptors.
+const acceptRetry = 10 * time.Millisecond
+
+// keepAlive sets what every TCP connection of a client gets.
+func keepAlive(c net.Conn, every time.Duration) {
+	t, ok := c.(*net.TCPConn)
+	if !ok {
+		return
+	}
+	_ = t.SetNoDelay(true)
+	if every > 0 {
+		_ = t.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: every, Interval: every / 3, Count: 3})
+	} else {
+		_ = t.SetKeepAlive(false)
+	}
+}
 
 // peerOf describes a connection from its two addresses.
 func peerOf(remote, local net.Addr, fd int) engine.Peer {
@@ -97,3 +115,6 @@ func overOutput(e *engine.Engine, class, n int, since *time.Time) bool {
 	}
 	return time.Since(*since) > time.Duration(limit.SoftSeconds.Load())*time.Second
 }
+
+// pushBytesMax is how much of what is posted or pushed may collect before it is sent.
+const pushBytesMax = 1 << 20

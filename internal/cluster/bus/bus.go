@@ -55,6 +55,9 @@ type Options struct {
 	FS vfs.FS
 	// Dial opens links; nil dials TCP.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
+	// Secure makes a link of an accepted connection: it shakes hands where links are encrypted. It closes what it refuses;
+	// nil takes connections as they are.
+	Secure func(ctx context.Context, conn net.Conn) (net.Conn, error)
 	// Deliver takes Pub/Sub messages of other nodes. It must not block, and the slices live until it returns. May be nil.
 	Deliver func(channel, message []byte, sharded bool)
 }
@@ -76,6 +79,9 @@ func (o *Options) validate() error {
 		o.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 		}
+	}
+	if o.Secure == nil {
+		o.Secure = func(_ context.Context, conn net.Conn) (net.Conn, error) { return conn, nil }
 	}
 	if o.Seed == [4]uint64{} {
 		var b [32]byte

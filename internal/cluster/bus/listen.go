@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -86,14 +87,25 @@ func (b *Bus) welcome(conn net.Conn) {
 		return
 	}
 	l := newLink(core.LinkAccepted | core.LinkID(b.links.lastAccepted.Add(1)))
-	l.attach(conn)
+	ctx, cancel := context.WithCancel(context.Background())
+	l.quit = cancel
 	if !b.links.add(l) {
+		cancel()
 		conn.Close()
 		return
 	}
 	b.links.strangers.Add(1)
 	b.goDo(func() {
 		defer b.lost(l)
+		raw := conn
+		defer raw.Close()
+		conn, err := b.opts.Secure(ctx, raw)
+		cancel()
+		if err != nil || !l.attach(conn) {
+			b.log.Debug("Error accepting cluster node", "remote", raw.RemoteAddr().String(), "reason", err)
+			b.links.strangers.Add(-1)
+			return
+		}
 		defer conn.Close()
 		accepted := core.Accepted{Link: l.id, Remote: hostOf(conn.RemoteAddr()), Local: hostOf(conn.LocalAddr())}
 		if !b.post(letter{event: accepted}) {

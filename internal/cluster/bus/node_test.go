@@ -147,20 +147,12 @@ func (n *node) run(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.door, n.clients = door, transport.NewGoroutines(n.e)
+	n.door, n.clients = door, transport.NewGoroutines(n.e, transport.Options{Logf: t.Logf})
 	n.ran.Add(1)
 	go func() {
 		defer n.ran.Done()
-		for {
-			conn, err := door.Accept()
-			if err != nil {
-				return
-			}
-			n.ran.Add(1)
-			go func() {
-				defer n.ran.Done()
-				n.clients.Handle(conn, false)
-			}()
+		if err := n.clients.Serve(door, nil); err != nil {
+			t.Error(err)
 		}
 	}()
 	t.Cleanup(n.stop)

@@ -42,21 +42,13 @@ func start(t testing.TB) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clients := transport.NewGoroutines(e)
+	clients := transport.NewGoroutines(e, transport.Options{Logf: t.Logf})
 	var wg sync.WaitGroup
 	wg.Add(1)
 	go func() {
 		defer wg.Done()
-		for {
-			conn, err := door.Accept()
-			if err != nil {
-				return
-			}
-			wg.Add(1)
-			go func() {
-				defer wg.Done()
-				clients.Handle(conn, false)
-			}()
+		if err := clients.Serve(door, nil); err != nil {
+			t.Error(err)
 		}
 	}()
 	t.Cleanup(func() {

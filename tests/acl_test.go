@@ -3,6 +3,7 @@ package tests
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,4 +72,40 @@ func TestUsersFromFiles(t *testing.T) {
 	s.Restart(t)
 	c = s.Dial(t)
 	c.Want(t, `["alice" "bob" "default"]`, "ACL", "USERS")
+}
+
+// catDiffers are commands whose categories 7.2 has otherwise than 7.0, or that 7.0 does not have, by the beginning of their names.
+var catDiffers = []string{
+	"cluster|myshardid", "client|no-touch", "client|setinfo", "waitaof", // since 7.2
+	"hexpire", "hpexpire", "httl", "hpttl", "hpersist", // since 7.4
+	"hgetex", "hsetex", "hgetdel", "cluster|slot-stats", // since 8.0
+}
+
+// TestCategoriesAreThoseOfRedis: every category has the same commands, but for those that only one of the servers has.
+func TestCategoriesAreThoseOfRedis(t *testing.T) {
+	t.Parallel()
+	ours := testkit.Start(t, testkit.Options{}).Dial(t)
+	theirs := testkit.Start(t, testkit.Options{Binary: testkit.Redis(t)}).Dial(t)
+	known := set(ours.OK(t, "COMMAND", "LIST", "FILTERBY", "PATTERN", "*").Strings())
+	for _, category := range ours.OK(t, "ACL", "CAT").Strings() {
+		have, want := set(ours.OK(t, "ACL", "CAT", category).Strings()), set(theirs.OK(t, "ACL", "CAT", category).Strings())
+		for name := range want {
+			if known[name] && !have[name] {
+				t.Errorf("@%s lacks %s", category, name)
+			}
+		}
+		for name := range have {
+			if !want[name] && !slices.ContainsFunc(catDiffers, func(p string) bool { return strings.HasPrefix(name, p) }) {
+				t.Errorf("@%s has %s", category, name)
+			}
+		}
+	}
+}
+
+func set(names []string) map[string]bool {
+	all := make(map[string]bool)
+	for _, n := range names {
+		all[n] = true
+	}
+	return all
 }

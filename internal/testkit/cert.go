@@ -25,12 +25,16 @@ type Authority struct {
 
 const certLife = 24 * time.Hour
 
-// NewAuthority makes an authority whose certificate is in the file ca.crt of a new directory.
+// nodeCert is the name of the certificate that servers of tests show.
+const nodeCert = "node"
+
+// NewAuthority makes an authority whose certificate is in the file ca.crt of a new directory, with a certificate "node".
 func NewAuthority(t testing.TB) *Authority {
 	t.Helper()
 	a := &Authority{Dir: t.TempDir()}
 	a.key = newKey(t)
 	a.cert = a.sign(t, "Test authority", a.key)
+	a.Issue(t, nodeCert)
 	return a
 }
 
@@ -104,16 +108,22 @@ func (a *Authority) Conf(name string) []string {
 // Client is the configuration of a client who trusts the authority and shows the certificate of that name, none for "".
 func (a *Authority) Client(t testing.TB, name string) *tls.Config {
 	t.Helper()
-	c := &tls.Config{RootCAs: x509.NewCertPool(), ServerName: "127.0.0.1"}
-	c.RootCAs.AddCert(a.cert)
-	if name != "" {
-		pair, err := tls.LoadX509KeyPair(a.Path(name+".crt"), a.Path(name+".key"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.Certificates = []tls.Certificate{pair}
+	c, err := a.client(name)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return c
+}
+
+func (a *Authority) client(name string) (*tls.Config, error) {
+	c := &tls.Config{RootCAs: x509.NewCertPool(), ServerName: "127.0.0.1"}
+	c.RootCAs.AddCert(a.cert)
+	if name == "" {
+		return c, nil
+	}
+	pair, err := tls.LoadX509KeyPair(a.Path(name+".crt"), a.Path(name+".key"))
+	c.Certificates = []tls.Certificate{pair}
+	return c, err
 }
 
 // TryDialTLS connects over TLS.

@@ -19,10 +19,11 @@ const (
 
 // ClusterOptions say what a cluster is made of.
 type ClusterOptions struct {
-	Binaries  []Binary // of node i; the last one serves for the rest; none: the server under test
-	Primaries int      // nodes 0 to Primaries-1, with equal shares of the slots in order
-	Replicas  []int    // Replicas[i] is the primary of node Primaries+i
-	Conf      []string // further lines for every node
+	Binaries  []Binary   // of node i; the last one serves for the rest; none: the server under test
+	Primaries int        // nodes 0 to Primaries-1, with equal shares of the slots in order
+	Replicas  []int      // Replicas[i] is the primary of node Primaries+i
+	Conf      []string   // further lines for every node
+	TLS       *Authority // everything goes over TLS
 }
 
 // Topology is a set of servers that belong together.
@@ -50,6 +51,7 @@ func StartCluster(t testing.TB, o ClusterOptions) *Topology {
 		top.Nodes = append(top.Nodes, Launch(t, Options{
 			Binary: o.binary(t, i),
 			Conf:   append(ClusterConf(), o.Conf...),
+			TLS:    o.TLS,
 		}))
 	}
 	for _, node := range top.Nodes {

@@ -35,6 +35,7 @@ type Options struct {
 	Dir      string            // empty: a new temporary directory
 	Port     int               // 0: a free one
 	Password string            // what Dial authenticates with; requirepass is set
+	TLS      *Authority        // everything goes over TLS, with the certificate "node": Port is the only port for clients
 	Stdin    string            // given to the process
 	Files    map[string]string // written into Dir before the start
 }
@@ -95,13 +96,16 @@ func (s *Server) WriteConf(t testing.TB) {
 }
 
 func (s *Server) confLines() []string {
-	lines := []string{
-		"port " + strconv.Itoa(s.Port),
+	port := []string{"port " + strconv.Itoa(s.Port)}
+	if s.TLS != nil {
+		port = append(s.TLS.Conf(nodeCert), "port 0", "tls-port "+strconv.Itoa(s.Port), "tls-replication yes", "tls-cluster yes")
+	}
+	lines := append(port,
 		"bind 127.0.0.1",
-		"dir " + s.Dir,
+		"dir "+s.Dir,
 		`save ""`,
 		"repl-diskless-sync-delay 0",
-	}
+	)
 	if s.Password != "" {
 		lines = append(lines, "requirepass "+s.Password)
 	}
@@ -168,7 +172,7 @@ func (s *Server) AwaitReady(t testing.TB) {
 	t.Helper()
 	s.AwaitLog(t, startWithin, readyLine)
 	Eventually(t, pingWithin, func() error {
-		c, err := TryDial(s.Addr())
+		c, err := s.tryDial()
 		if err != nil {
 			return err
 		}
@@ -224,11 +228,27 @@ func (s *Server) LogTail() string { return tail(s.Log(), logLinesLast) }
 // Dial opens a connection to the server and authenticates if it has a password.
 func (s *Server) Dial(t testing.TB) *Client {
 	t.Helper()
-	c := Dial(t, s.Addr())
+	c, err := s.tryDial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
 	if s.Password != "" {
 		c.OK(t, "AUTH", s.Password)
 	}
 	return c
+}
+
+// tryDial opens a connection of the server's kind.
+func (s *Server) tryDial() (*Client, error) {
+	if s.TLS == nil {
+		return TryDial(s.Addr())
+	}
+	config, err := s.TLS.client(nodeCert)
+	if err != nil {
+		return nil, err
+	}
+	return TryDialTLS(s.Addr(), config)
 }
 
 // Do sends one command on a connection of its own.
@@ -267,7 +287,7 @@ func (s *Server) Want(t testing.TB, pattern string, args ...string) reply.Value 
 
 // Try is Do that returns trouble with the connection.
 func (s *Server) Try(args ...string) (reply.Value, error) {
-	c, err := TryDial(s.Addr())
+	c, err := s.tryDial()
 	if err != nil {
 		return reply.Value{}, err
 	}

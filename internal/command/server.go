@@ -19,6 +19,7 @@ func serverHandlers(d Deps) map[string]engine.Handler {
 		"module|load":   {Run: cmdModule},
 		"module|loadex": {Run: cmdModule},
 		"module|unload": {Run: cmdModule},
+		"module|help":   {Run: cmdModuleHelp},
 	}
 }
 
@@ -121,4 +122,13 @@ func cmdModule(c *engine.Ctx) {
 	default:
 		c.Err("ERR Error loading the extension. Please check the server logs.")
 	}
+}
+
+func cmdModuleHelp(c *engine.Ctx) {
+	replyHelp(c,
+		"LIST",
+		"    Show the modules that are loaded: none, this server has no modules.",
+		"LOAD <path> [<arg> ...], LOADEX <path> ..., UNLOAD <name>",
+		"    Are refused.",
+	)
 }

@@ -133,16 +133,6 @@ func (s *selector) allowsChannel(name []byte, pattern bool) bool {
 	return false
 }
 
-// CheckKey says whether one selector opens a key for such use: keys that a command learns of while it runs.
-func (u *User) CheckKey(key []byte, flags spec.KeyFlag) bool {
-	for s := range u.selectors {
-		if s.allowsKey(key, useOf(flags)) {
-			return true
-		}
-	}
-	return false
-}
-
 // CheckChannel says whether one selector opens a channel, or a pattern of channels.
 func (u *User) CheckChannel(name []byte, pattern bool) bool {
 	for s := range u.selectors {

@@ -51,9 +51,6 @@ const (
 // PlainMin is the length from which an element lies in a node of its own as it is.
 const PlainMin = 1 << 30
 
-// ElemMax is the length up to which an element can be held.
-const ElemMax = 1<<32 - 1
-
 const (
 	fillMax    = 1<<15 - 1 // elements of a node, at most
 	safeBytes  = 8 << 10   // size of a node that is limited by the number of its elements

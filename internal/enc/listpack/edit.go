@@ -60,9 +60,6 @@ func AppendInt(lp []byte, v int64) []byte { return putInt(lp, Bytes(lp)-1, 0, v,
 // Prepend adds an element at the start.
 func Prepend(lp, b []byte) []byte { return put(lp, headSize, 0, b, 1) }
 
-// PrependInt adds a number at the start.
-func PrependInt(lp []byte, v int64) []byte { return putInt(lp, headSize, 0, v, 1) }
-
 // Insert adds an element before or after the one at pos.
 func Insert(lp []byte, pos int, where Where, b []byte) []byte {
 	return put(lp, side(lp, pos, where), 0, b, 1)
@@ -119,16 +116,6 @@ func Merge(lp, other []byte) []byte {
 	at := Bytes(lp) - 1
 	lp = splice(lp, at, 0, len(elems))
 	copy(lp[at:], elems)
-	setCount(lp, n)
-	return lp
-}
-
-// MergeFront adds all elements of another listpack at the start, in their order.
-func MergeFront(lp, other []byte) []byte {
-	elems := other[headSize : Bytes(other)-1]
-	n := sumCount(lp, other)
-	lp = splice(lp, headSize, 0, len(elems))
-	copy(lp[headSize:], elems)
 	setCount(lp, n)
 	return lp
 }

@@ -164,11 +164,7 @@ func TestAgainstSlice(t *testing.T) {
 				if !slices.Equal(elements(left), m.want[:i]) || !slices.Equal(elements(right), m.want[i:]) || Validate(left, true) != nil {
 					t.Fatalf("split into %q and %q", elements(left), elements(right))
 				}
-				if rapid.Bool().Draw(t, "front") {
-					m.lp = MergeFront(right, left)
-				} else {
-					m.lp = Merge(left, right)
-				}
+				m.lp = Merge(left, right)
 			},
 			"read": m.readEverywhere,
 			"find": func(t *rapid.T) {
@@ -181,7 +177,7 @@ func TestAgainstSlice(t *testing.T) {
 func TestNumbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v, w := rapid.Int64().Draw(t, "v"), rapid.Int64().Draw(t, "w")
-		lp := PrependInt(AppendInt(New(nil), v), w)
+		lp := InsertInt(AppendInt(New(nil), v), headSize, Before, w)
 		lp = InsertInt(lp, First(lp), After, w)
 		lp = ReplaceInt(lp, First(lp), v)
 		want := []string{strconv.FormatInt(v, 10), strconv.FormatInt(w, 10), strconv.FormatInt(v, 10)}

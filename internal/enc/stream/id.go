@@ -12,9 +12,6 @@ type ID struct{ Ms, Seq uint64 }
 // MaxID is the greatest ID.
 func MaxID() ID { return ID{math.MaxUint64, math.MaxUint64} }
 
-// idTextMax is the longest text of an ID.
-const idTextMax = 20 + 1 + 20
-
 // Less says whether a comes before b.
 func (a ID) Less(b ID) bool { return a.Ms < b.Ms || a.Ms == b.Ms && a.Seq < b.Seq }
 

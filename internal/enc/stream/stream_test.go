@@ -298,7 +298,7 @@ func TestGroups(t *testing.T) {
 				t.Fatalf("group %q: %v", name, ok)
 			}
 			if !ok {
-				g, _ = s.AddGroup([]byte(name), ID{}, Unknown)
+				s.AddGroup([]byte(name), ID{}, Unknown)
 				models[name] = &groupModel{map[ID]string{}, map[string]bool{}}
 				continue
 			}

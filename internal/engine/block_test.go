@@ -113,12 +113,11 @@ func newEngine(t *testing.T, cluster bool) *engine.Engine {
 	return engine.New(opts)
 }
 
-// client is a connection without a socket; its lock is the session's thread.
+// client is a connection without a socket.
 type client struct {
-	t  *testing.T
-	w  *engine.Worker
-	mu sync.Mutex
-	s  *engine.Session
+	t *testing.T
+	w *engine.Worker
+	s *engine.Session
 
 	queue struct { // a leaf lock
 		sync.Mutex

@@ -96,7 +96,7 @@ var redactedWord = []byte("(redacted)")
 
 // redacted is a command line without its secrets: what SLOWLOG and MONITOR show.
 func redacted(cmd *Command, args [][]byte) [][]byte {
-	secret := func(int) bool { return false }
+	var secret func(i int) bool
 	switch cmd.Full {
 	case "auth":
 		secret = func(i int) bool { return i >= 1 }
@@ -121,14 +121,9 @@ func redacted(cmd *Command, args [][]byte) [][]byte {
 
 // followsAuth says whether argument i is a name or password behind AUTH or AUTH2.
 func followsAuth(args [][]byte, i int) bool {
-	for back, words := range map[int][]string{1: {"AUTH", "AUTH2"}, 2: {"AUTH", "AUTH2"}} {
-		if i-back < 1 {
-			continue
-		}
-		for _, w := range words {
-			if FoldEqual(args[i-back], w) {
-				return true
-			}
+	for at := max(i-2, 1); at < i; at++ {
+		if FoldEqual(args[at], "AUTH") || FoldEqual(args[at], "AUTH2") {
+			return true
 		}
 	}
 	return false

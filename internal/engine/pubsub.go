@@ -49,53 +49,46 @@ func (p *PubSub) init(e *Engine) {
 	p.shards = pubsub.NewChannels[*Subscription](func(name []byte) uint64 { return uint64(keyspace.ShardOf(slot.Of(name))) })
 }
 
+// channelsOf is the registry of a kind of channels.
+func (p *PubSub) channelsOf(kind SubKind) *pubsub.Channels[*Subscription] {
+	if kind == SubShard {
+		return p.shards
+	}
+	return p.channels
+}
+
 // Channels names the channels of a kind that have subscribers; SubPattern has no names.
 func (p *PubSub) Channels(kind SubKind) []string {
-	if kind == SubShard {
-		return p.shards.Names()
-	}
-	return p.channels.Names()
+	return p.channelsOf(kind).Names()
 }
 
 // Len is how many channels, or patterns, have subscribers.
 func (p *PubSub) Len(kind SubKind) int {
-	switch kind {
-	case SubShard:
-		return p.shards.Len()
-	case SubPattern:
+	if kind == SubPattern {
 		return p.patterns.Len()
 	}
-	return p.channels.Len()
+	return p.channelsOf(kind).Len()
 }
 
 // Subscribers is the number of subscribers of a channel, those by pattern not counted.
 func (p *PubSub) Subscribers(kind SubKind, name []byte) int {
-	if kind == SubShard {
-		return p.shards.Subscribers(name)
-	}
-	return p.channels.Subscribers(name)
+	return p.channelsOf(kind).Subscribers(name)
 }
 
 func (p *PubSub) add(sub *Subscription) {
-	switch sub.kind {
-	case SubPattern:
+	if sub.kind == SubPattern {
 		p.patterns.Subscribe([]byte(sub.name), sub)
-	case SubShard:
-		p.shards.Subscribe([]byte(sub.name), sub)
-	default:
-		p.channels.Subscribe([]byte(sub.name), sub)
+		return
 	}
+	p.channelsOf(sub.kind).Subscribe([]byte(sub.name), sub)
 }
 
 func (p *PubSub) remove(sub *Subscription) {
-	switch sub.kind {
-	case SubPattern:
+	if sub.kind == SubPattern {
 		p.patterns.Unsubscribe([]byte(sub.name), sub)
-	case SubShard:
-		p.shards.Unsubscribe([]byte(sub.name), sub)
-	default:
-		p.channels.Unsubscribe([]byte(sub.name), sub)
+		return
 	}
+	p.channelsOf(sub.kind).Unsubscribe([]byte(sub.name), sub)
 }
 
 // Push is a message for a subscriber.

@@ -192,14 +192,13 @@ func cmdDebugReload(c *engine.Ctx, reload func(ReloadOptions) error) {
 
 // cmdDebugPopulate makes keys that are not logged, so replicas do not get them.
 func cmdDebugPopulate(c *engine.Ctx) {
-	const positive = "ERR value is out of range, must be positive"
-	count, ok := c.IntBetween(2, 0, math.MaxInt64, positive)
+	count, ok := c.IntBetween(2, 0, math.MaxInt64, errNotPositive)
 	if !ok {
 		return
 	}
 	size := int64(0)
 	if len(c.Args) == 5 {
-		if size, ok = c.IntBetween(4, 0, c.Engine().Settings.MaxBulk.Load(), positive); !ok {
+		if size, ok = c.IntBetween(4, 0, c.Engine().Settings.MaxBulk.Load(), errNotPositive); !ok {
 			return
 		}
 	}

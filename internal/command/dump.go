@@ -151,7 +151,7 @@ func putRestored(c *engine.Ctx, body []byte, at int64, o restoreOptions) bool {
 	part, key := c.Part(0), c.Key(0)
 	_, existed := part.Find(c.DB(), key)
 	var b object.Builder
-	b.Begin(c.Place(0), at, &c.Engine().Settings.Encoding)
+	b.Begin(c.Place(0), at, limitsOf(c))
 	if err := rdb.DecodeValue(body, &b); err != nil {
 		b.Abort()
 		c.Err(engine.ErrBadDump)

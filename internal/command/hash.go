@@ -56,24 +56,16 @@ func readHash(c *engine.Ctx) (h object.Hash, ok bool) {
 // editHash begins to change key 0, which is a hash, found just now, if it exists.
 func editHash(c *engine.Ctx, rec keyspace.Rec, exists bool) object.HashEdit {
 	if exists {
-		return object.EditFoundHash(c.Place(0), rec, &c.Engine().Settings.Encoding, c.W.Scratch())
+		return object.EditFoundHash(c.Place(0), rec, limitsOf(c), c.W.Scratch())
 	}
-	return object.NewHash(c.Place(0), &c.Engine().Settings.Encoding, c.W.Scratch())
+	return object.NewHash(c.Place(0), limitsOf(c), c.W.Scratch())
 }
 
 // commitHash ends a change of key 0, in so many fields.
 func commitHash(c *engine.Ctx, e *object.HashEdit, event string, changes int) {
 	left := e.Commit()
 	c.W.SetScratch(e.Scratch())
-	if changes == 0 {
-		return
-	}
-	c.Changed(0)
-	c.CountChanges(changes - 1)
-	c.Notify(config.EventHash, event, 0)
-	if left == 0 {
-		c.Notify(config.EventGeneric, "del", 0)
-	}
+	changedElements(c, 0, config.EventHash, event, changes, left)
 }
 
 // liveField looks the field of argument 2 up. One whose time is over is removed, after which the hash is not valid any
@@ -253,38 +245,24 @@ func cmdHDel(c *engine.Ctx) {
 }
 
 func cmdHScan(c *engine.Ctx) {
-	cursor, ok := scanCursor(c)
-	if !ok {
-		return
-	}
-	h, ok := readHash(c)
-	if !ok {
-		return
-	}
-	list := c.Defer()
-	if h.Len() == 0 {
-		c.CloseScan(list, 0, 0)
-		return
-	}
-	o, ok := parseElementScan(c)
-	if !ok {
-		return
-	}
-	found, now := 0, c.FieldClock()
-	next := h.Scan(cursor, o.count, func(f object.Field) {
-		var digits [20]byte
-		name := f.Name.Text(digits[:0])
-		if f.IsPast(now) || !o.takes(name) {
-			return
-		}
-		c.Bulk(name)
-		found++
-		if !o.noValues {
-			replyElem(c, f.Value)
-			found++
-		}
+	now := c.FieldClock()
+	scanElements(c, keyspace.TypeHash, func(rec keyspace.Rec, cursor uint64, o elementScan) (next uint64, replies int) {
+		h := object.OpenHash(c.Part(0), rec)
+		next = h.Scan(cursor, o.count, func(f object.Field) {
+			var digits [20]byte
+			name := f.Name.Text(digits[:0])
+			if f.IsPast(now) || !o.takes(name) {
+				return
+			}
+			c.Bulk(name)
+			replies++
+			if !o.noValues {
+				replyElem(c, f.Value)
+				replies++
+			}
+		})
+		return next, replies
 	})
-	c.CloseScan(list, next, found)
 }
 
 // number is the text of a number, as an argument of an effect.

@@ -120,7 +120,7 @@ func rename(c *engine.Ctx, onlyNew bool) bool {
 
 // putCopy sets a key to a copy of the value and expiry of a record, which may be of the same part.
 func putCopy(c *engine.Ctx, to object.Place, rec keyspace.Rec, clock uint32) {
-	c.W.SetScratch(object.Copy(to, rec, &c.Engine().Settings.Encoding, c.W.Scratch()))
+	c.W.SetScratch(object.Copy(to, rec, limitsOf(c), c.W.Scratch()))
 	if fresh, ok := to.Part.Find(to.DB, to.Key); ok {
 		fresh.SetClock(clock)
 	}

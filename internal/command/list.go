@@ -40,11 +40,6 @@ func listHandlers() map[string]engine.Handler {
 	}
 }
 
-const errNotPositive = "ERR value is out of range, must be positive"
-
-// listLimits is what decides on the encoding of lists.
-func listLimits(c *engine.Ctx) *object.Limits { return &c.Engine().Settings.Encoding }
-
 // readList finds the i-th key as a list; ok is false when there is none, or when it is something else and the error has
 // been replied.
 func readList(c *engine.Ctx, i int) (l object.List, exists, ok bool) {
@@ -75,7 +70,7 @@ func editList(c *engine.Ctx) (e object.ListEdit, exists, ok bool) {
 	if !exists || !ok {
 		return e, exists, ok
 	}
-	return object.EditList(c.Place(0), rec, listLimits(c)), true, true
+	return object.EditList(c.Place(0), rec, limitsOf(c)), true, true
 }
 
 // replyElem replies an element.
@@ -113,9 +108,9 @@ func pushList(c *engine.Ctx, side object.Side, onlyExisting bool) {
 	}
 	var n int64
 	if exists {
-		n = object.PushList(c.Place(0), rec, listLimits(c), side, c.Args[2:])
+		n = object.PushList(c.Place(0), rec, limitsOf(c), side, c.Args[2:])
 	} else {
-		e := object.NewList(c.Place(0), listLimits(c))
+		e := object.NewList(c.Place(0), limitsOf(c))
 		n = e.Push(side, c.Args[2:]...)
 	}
 	c.Changed(0)
@@ -147,7 +142,7 @@ func popList(c *engine.Ctx, side object.Side) {
 func popElem(c *engine.Ctx, i int, rec keyspace.Rec, side object.Side) {
 	l := object.OpenList(rec)
 	replyElem(c, l.End(side))
-	left := object.DropEnd(c.Place(i), rec, listLimits(c), side)
+	left := object.DropEnd(c.Place(i), rec, limitsOf(c), side)
 	removedElems(c, i, left, listPopEvent(side), 1)
 }
 

@@ -2,7 +2,6 @@ package command
 
 import (
 	"bytes"
-	"math"
 	"time"
 
 	"github.com/covey-db/covey/internal/config"
@@ -71,7 +70,7 @@ func moveElem(c *engine.Ctx, from, to object.Side) bool {
 	if !ok {
 		return false
 	}
-	e := object.EditList(c.Place(0), rec, listLimits(c))
+	e := object.EditList(c.Place(0), rec, limitsOf(c))
 	value := e.End(from).Append(c.W.Scratch())
 	c.W.SetScratch(value)
 	e.Drop(from)
@@ -92,60 +91,27 @@ func moveElem(c *engine.Ctx, from, to object.Side) bool {
 // pushMoved adds an element at an end of the list of key 1. What lies in its part may have moved since it was found.
 func pushMoved(c *engine.Ctx, rec keyspace.Rec, exists bool, side object.Side, value []byte) {
 	if !exists {
-		e := object.NewList(c.Place(1), listLimits(c))
+		e := object.NewList(c.Place(1), limitsOf(c))
 		e.Push(side, value)
 		return
 	}
 	if c.Part(0) == c.Part(1) {
 		rec, _ = c.Part(1).Find(c.DB(), c.Key(1))
 	}
-	e := object.EditList(c.Place(1), rec, listLimits(c))
+	e := object.EditList(c.Place(1), rec, limitsOf(c))
 	e.Push(side, value)
 }
 
-// listPopOptions are the arguments of LMPOP from numkeys on.
-type listPopOptions struct {
-	side  object.Side
-	count int64
-}
-
-// parseListPop reads numkeys at an argument and what follows the keys.
-func parseListPop(c *engine.Ctx, at int) (o listPopOptions, ok bool) {
-	keys, ok := c.IntBetween(at, 1, math.MaxInt64, "ERR numkeys should be greater than 0")
-	if !ok {
-		return o, false
-	}
-	if keys >= int64(len(c.Args)-at-1) {
-		c.Err(engine.ErrSyntax)
-		return o, false
-	}
-	i := at + int(keys) + 1
-	if o.side, ok = listSideArg(c, i); !ok {
-		return o, false
-	}
-	for i++; i < len(c.Args); i += 2 {
-		if o.count != 0 || !c.ArgIs(i, "COUNT") || i+1 >= len(c.Args) {
-			c.Err(engine.ErrSyntax)
-			return o, false
-		}
-		if o.count, ok = c.IntBetween(i+1, 1, math.MaxInt64, "ERR count should be greater than 0"); !ok {
-			return o, false
-		}
-	}
-	o.count = max(o.count, 1)
-	return o, true
-}
-
 func cmdLMPop(c *engine.Ctx) {
-	o, ok := parseListPop(c, 1)
-	if ok && !popFirstList(c, o) {
+	side, count, ok := parseMultiPop(c, 1, listSideArg)
+	if ok && !popFirstList(c, side, count) {
 		c.NullArray()
 	}
 }
 
-// popFirstList pops from the first key that has a list, and replies its name and the elements; false when there is none. An
+// popFirstList pops up to count elements from the first key that has a list, and replies its name and the elements; false when there is none. An
 // error counts as a reply.
-func popFirstList(c *engine.Ctx, o listPopOptions) (replied bool) {
+func popFirstList(c *engine.Ctx, side object.Side, count int64) (replied bool) {
 	for i := range c.NumKeys() {
 		rec, exists, ok := findList(c, i)
 		if !ok {
@@ -156,10 +122,10 @@ func popFirstList(c *engine.Ctx, o listPopOptions) (replied bool) {
 		}
 		c.Array(2)
 		c.Bulk(c.Key(i).Bytes)
-		e := object.EditList(c.Place(i), rec, listLimits(c))
-		n := popElems(c, i, &e, o.side, o.count)
+		e := object.EditList(c.Place(i), rec, limitsOf(c))
+		n := popElems(c, i, &e, side, count)
 		var digits [20]byte
-		c.Propagate(wordPop(o.side), c.Key(i).Bytes, num.AppendInt(digits[:0], n))
+		c.Propagate(wordPop(side), c.Key(i).Bytes, num.AppendInt(digits[:0], n))
 		return true
 	}
 	return false
@@ -171,12 +137,12 @@ func waitForList(c *engine.Ctx, timeout time.Duration, keys []int) {
 }
 
 func cmdBLMPop(c *engine.Ctx) {
-	o, ok := parseListPop(c, 2)
+	side, count, ok := parseMultiPop(c, 2, listSideArg)
 	if !ok {
 		return
 	}
 	timeout, ok := c.Timeout(1)
-	if ok && !popFirstList(c, o) {
+	if ok && !popFirstList(c, side, count) {
 		waitForList(c, timeout, nil)
 	}
 }

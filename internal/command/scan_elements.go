@@ -3,16 +3,34 @@ package command
 import (
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/glob"
+	"github.com/covey-db/covey/internal/keyspace"
 )
 
-// This file holds what SSCAN, HSCAN and ZSCAN have in common: the words behind the cursor.
+// This file holds what SSCAN, HSCAN and ZSCAN have in common.
 
-// scanCursor reads argument 2 as the cursor of a scan of elements.
-func scanCursor(c *engine.Ctx) (cursor uint64, ok bool) {
-	if cursor, ok = parseCursor(c.Args[2]); !ok {
+// scanElements is such a command, whose key 0 is of the given type. scan replies what the cursor leads to, and returns the
+// next cursor and how many replies these were.
+func scanElements(c *engine.Ctx, of keyspace.Type, scan func(rec keyspace.Rec, cursor uint64, o elementScan) (next uint64, replies int)) {
+	cursor, ok := parseCursor(c.Args[2])
+	if !ok {
 		c.Err("ERR invalid cursor")
+		return
 	}
-	return cursor, ok
+	rec, exists, ok := c.ReadType(0, of)
+	if !ok {
+		return
+	}
+	list := c.Defer()
+	if !exists {
+		c.CloseScan(list, 0, 0)
+		return
+	}
+	o, ok := parseElementScan(c)
+	if !ok {
+		return
+	}
+	next, replies := scan(rec, cursor, o)
+	c.CloseScan(list, next, replies)
 }
 
 // elementScan is what a scan of elements looks at and takes.

@@ -43,27 +43,19 @@ func readSet(c *engine.Ctx, i int) (s object.Set, ok bool) {
 
 // editSet begins to change the i-th key, whose record was just found.
 func editSet(c *engine.Ctx, i int, rec keyspace.Rec, e *object.SetEdit) {
-	e.Open(c.Place(i), rec, &c.Engine().Settings.Encoding, c.W.Scratch())
+	e.Open(c.Place(i), rec, limitsOf(c), c.W.Scratch())
 }
 
 // beginSet begins to make a set for the i-th key.
 func beginSet(c *engine.Ctx, i int, first []byte, expected int, e *object.SetEdit) {
-	e.Begin(c.Place(i), &c.Engine().Settings.Encoding, c.W.Scratch(), first, expected)
+	e.Begin(c.Place(i), limitsOf(c), c.W.Scratch(), first, expected)
 }
 
 // commitSet ends a change of the i-th key by which its set got or lost so many members.
 func commitSet(c *engine.Ctx, i int, e *object.SetEdit, event string, changes int) {
 	left := e.Commit()
 	c.W.SetScratch(e.Scratch())
-	if changes == 0 {
-		return
-	}
-	c.Changed(i)
-	c.CountChanges(changes - 1)
-	c.Notify(config.EventSet, event, i)
-	if left == 0 {
-		c.Notify(config.EventGeneric, "del", i)
-	}
+	changedElements(c, i, config.EventSet, event, changes, left)
 }
 
 func cmdSAdd(c *engine.Ctx) {
@@ -181,30 +173,15 @@ func replyMember(c *engine.Ctx, m object.Member) {
 }
 
 func cmdSScan(c *engine.Ctx) {
-	cursor, ok := scanCursor(c)
-	if !ok {
-		return
-	}
-	rec, exists, ok := c.ReadType(0, keyspace.TypeSet)
-	if !ok {
-		return
-	}
-	list := c.Defer()
-	if !exists {
-		c.CloseScan(list, 0, 0)
-		return
-	}
-	o, ok := parseElementScan(c)
-	if !ok {
-		return
-	}
-	s, found := object.OpenSet(c.Part(0), rec), 0
-	next := s.Scan(cursor, o.count, func(m object.Member) {
-		var digits [20]byte
-		if text := m.Text(digits[:0]); o.takes(text) {
-			c.Bulk(text)
-			found++
-		}
+	scanElements(c, keyspace.TypeSet, func(rec keyspace.Rec, cursor uint64, o elementScan) (next uint64, replies int) {
+		s := object.OpenSet(c.Part(0), rec)
+		next = s.Scan(cursor, o.count, func(m object.Member) {
+			var digits [20]byte
+			if text := m.Text(digits[:0]); o.takes(text) {
+				c.Bulk(text)
+				replies++
+			}
+		})
+		return next, replies
 	})
-	c.CloseScan(list, next, found)
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"math"
 	"slices"
 
 	"github.com/covey-db/covey/internal/config"
@@ -88,7 +89,7 @@ func replySet(c *engine.Ctx, s *object.Set) {
 }
 
 func cmdSInterCard(c *engine.Ctx) {
-	n, ok := c.IntBetween(1, 1, 1<<63-1, "ERR numkeys should be greater than 0")
+	n, ok := c.IntBetween(1, 1, math.MaxInt64, "ERR numkeys should be greater than 0")
 	if !ok {
 		return
 	}
@@ -102,7 +103,7 @@ func cmdSInterCard(c *engine.Ctx) {
 			c.Err(engine.ErrSyntax)
 			return
 		}
-		if limit, ok = c.IntBetween(i+1, 0, 1<<63-1, "ERR LIMIT can't be negative"); !ok {
+		if limit, ok = c.IntBetween(i+1, 0, math.MaxInt64, "ERR LIMIT can't be negative"); !ok {
 			return
 		}
 	}
@@ -155,7 +156,7 @@ func cmdSInterStore(c *engine.Ctx) {
 
 // beginResult begins to make the set that a command replies or stores in key 0.
 func beginResult(c *engine.Ctx, enc keyspace.Encoding, e *object.SetEdit) {
-	e.BeginAs(enc, c.Place(0), &c.Engine().Settings.Encoding, c.W.Scratch())
+	e.BeginAs(enc, c.Place(0), limitsOf(c), c.W.Scratch())
 }
 
 // storeSet sets key 0 to the set that was made for it, and replies the number of members. An empty one removes the key.

@@ -25,7 +25,7 @@ func cmdSPop(c *engine.Ctx) {
 	case 2:
 		popOne(c)
 	case 3:
-		if n, ok := c.IntBetween(2, 0, math.MaxInt64, "ERR value is out of range, must be positive"); ok {
+		if n, ok := c.IntBetween(2, 0, math.MaxInt64, errNotPositive); ok {
 			popSome(c, n)
 		}
 	default:
@@ -123,7 +123,7 @@ func popMost(c *engine.Ctx, e *object.SetEdit, leave int) {
 		enc = keyspace.EncIntset
 	}
 	var kept object.SetEdit
-	kept.BeginAs(enc, c.Place(0), &c.Engine().Settings.Encoding, nil)
+	kept.BeginAs(enc, c.Place(0), limitsOf(c), nil)
 	s := e.View()
 	s.RandomDistinct(c.W.Dice(), leave, func(m object.Member) { kept.AddMember(m) })
 	c.Set(s.Len() - leave)

@@ -180,7 +180,7 @@ func storeSorted(c *engine.Ctx, s *sorter) {
 		}
 		return
 	}
-	m := object.MakeList(c.Place(1), listLimits(c))
+	m := object.MakeList(c.Place(1), limitsOf(c))
 	for i := range items {
 		text := s.text(items[i].text)
 		if len(s.gets) == 0 {

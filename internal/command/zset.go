@@ -52,17 +52,13 @@ func zsetHandlers() map[string]engine.Handler {
 }
 
 const (
-	errNXAndXX      = "ERR XX and NX options at the same time are not compatible"
-	errGTLTNX       = "ERR GT, LT, and/or NX options at the same time are not compatible"
-	errIncrPairs    = "ERR INCR option supports a single increment-element pair"
-	errScoreNaN     = "ERR resulting score is not a number (NaN)"
-	errRangeFloat   = "ERR min or max is not a float"
-	errRangeLex     = "ERR min or max not valid string range item"
-	errMustPositive = "ERR value is out of range, must be positive"
+	errNXAndXX    = "ERR XX and NX options at the same time are not compatible"
+	errGTLTNX     = "ERR GT, LT, and/or NX options at the same time are not compatible"
+	errIncrPairs  = "ERR INCR option supports a single increment-element pair"
+	errScoreNaN   = "ERR resulting score is not a number (NaN)"
+	errRangeFloat = "ERR min or max is not a float"
+	errRangeLex   = "ERR min or max not valid string range item"
 )
-
-// limitsOf are the sizes up to which values are kept small.
-func limitsOf(c *engine.Ctx) *object.Limits { return &c.Engine().Settings.Encoding }
 
 // readZSet is the i-th key as a sorted set for reading, an empty one when it is missing. ok is false when the error has been
 // replied.
@@ -83,15 +79,7 @@ func editZSet(c *engine.Ctx, i int) object.ZSetEdit {
 func endZSet(c *engine.Ctx, i int, e *object.ZSetEdit, changes int, event string) {
 	left := e.Commit()
 	c.W.SetScratch(e.Scratch())
-	if changes == 0 {
-		return
-	}
-	c.Changed(i)
-	c.CountChanges(changes - 1)
-	c.Notify(config.EventZSet, event, i)
-	if left == 0 {
-		c.Notify(config.EventGeneric, "del", i)
-	}
+	changedElements(c, i, config.EventZSet, event, changes, left)
 }
 
 // openScored opens the reply of n members, with their scores or without; in RESP3 a member with its score is an array.

@@ -59,7 +59,7 @@ func cmdZPop(c *engine.Ctx, end zsetEnd) {
 	count := int64(1)
 	if len(c.Args) == 3 {
 		var ok bool
-		if count, ok = c.IntBetween(2, 0, math.MaxInt64, errMustPositive); !ok {
+		if count, ok = c.IntBetween(2, 0, math.MaxInt64, errNotPositive); !ok {
 			return
 		}
 	}
@@ -116,48 +116,21 @@ func cmdBZPop(c *engine.Ctx, end zsetEnd) {
 	}
 }
 
-// zmpopCommand is ZMPOP or BZMPOP with its arguments.
-type zmpopCommand struct {
-	end   zsetEnd
-	count int64
-}
-
-// parseZMPop reads the arguments from the number of keys on; false when the error has been replied.
-func parseZMPop(c *engine.Ctx, at int) (q zmpopCommand, ok bool) {
-	keys, ok := c.IntBetween(at, 1, math.MaxInt64, "ERR numkeys should be greater than 0")
-	if !ok {
-		return q, false
-	}
-	if keys >= int64(len(c.Args)-at-1) {
-		c.Err(engine.ErrSyntax)
-		return q, false
-	}
-	i := at + 1 + int(keys)
+// zsetEndArg reads argument i as MIN or MAX; otherwise the error has been replied.
+func zsetEndArg(c *engine.Ctx, i int) (end zsetEnd, ok bool) {
 	switch {
 	case c.ArgIs(i, "MIN"):
-		q.end = lowest
+		return lowest, true
 	case c.ArgIs(i, "MAX"):
-		q.end = highest
-	default:
-		c.Err(engine.ErrSyntax)
-		return q, false
+		return highest, true
 	}
-	for i++; i < len(c.Args); i += 2 {
-		if q.count != 0 || i+1 == len(c.Args) || !c.ArgIs(i, "COUNT") {
-			c.Err(engine.ErrSyntax)
-			return q, false
-		}
-		if q.count, ok = c.IntBetween(i+1, 1, math.MaxInt64, "ERR count should be greater than 0"); !ok {
-			return q, false
-		}
-	}
-	q.count = max(q.count, 1)
-	return q, true
+	c.Err(engine.ErrSyntax)
+	return 0, false
 }
 
 // cmdZMPop is ZMPOP, whose number of keys is the first argument, and BZMPOP, where it is the second behind the timeout.
 func cmdZMPop(c *engine.Ctx, at int) {
-	q, ok := parseZMPop(c, at)
+	end, count, ok := parseMultiPop(c, at, zsetEndArg)
 	if !ok {
 		return
 	}
@@ -179,11 +152,11 @@ func cmdZMPop(c *engine.Ctx, at int) {
 		c.NullArray()
 		return
 	}
-	n := int(min(q.count, int64(length)))
+	n := int(min(count, int64(length)))
 	c.Array(2)
 	c.Bulk(c.Key(i).Bytes)
 	c.Array(n)
-	popMembers(c, i, q.end, n, true)
+	popMembers(c, i, end, n, true)
 	var digits [20]byte
-	c.Propagate(wordsZPop[q.end], c.Key(i).Bytes, num.AppendInt(digits[:0], int64(n)))
+	c.Propagate(wordsZPop[end], c.Key(i).Bytes, num.AppendInt(digits[:0], int64(n)))
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/object"
 )
 
@@ -118,30 +119,15 @@ func replySample(c *engine.Ctx, z *object.ZSet, n int, withScores bool) {
 }
 
 func cmdZScan(c *engine.Ctx) {
-	cursor, ok := scanCursor(c)
-	if !ok {
-		return
-	}
-	z, exists, ok := readZSet(c, 0)
-	if !ok {
-		return
-	}
-	list := c.Defer()
-	if !exists {
-		c.CloseScan(list, 0, 0)
-		return
-	}
-	o, ok := parseElementScan(c)
-	if !ok {
-		return
-	}
-	found := 0
-	next := z.Scan(cursor, o.count, func(member, score []byte) {
-		if o.takes(member) {
-			c.Bulk(member)
-			c.Bulk(score)
-			found += 2
-		}
+	scanElements(c, keyspace.TypeZSet, func(rec keyspace.Rec, cursor uint64, o elementScan) (next uint64, replies int) {
+		z := object.OpenZSet(c.Part(0), rec)
+		next = z.Scan(cursor, o.count, func(member, score []byte) {
+			if o.takes(member) {
+				c.Bulk(member)
+				c.Bulk(score)
+				replies += 2
+			}
+		})
+		return next, replies
 	})
-	c.CloseScan(list, next, found)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/num"
@@ -117,9 +118,24 @@ func (h *hints) learn(c *engine.Ctx) string {
 		case c.ArgIs(i, "RDB-ONLY"):
 			h.rdbOnly = string(value) == "1"
 		case c.ArgIs(i, "RDB-FILTER-ONLY"):
+			if text := h.filter(string(value)); text != "" {
+				return text
+			}
 		default:
 			return fmt.Sprintf("ERR Unrecognized REPLCONF option: %s", c.Args[i])
 		}
+	}
+	return ""
+}
+
+// filter notes what the snapshot is to contain, and nothing else: the functions, or nothing at all.
+func (h *hints) filter(parts string) string {
+	h.only, h.functions = true, false
+	for part := range strings.FieldsSeq(parts) {
+		if !strings.EqualFold(part, "functions") {
+			return "ERR Unsupported rdb-filter-only option: " + part
+		}
+		h.functions = true
 	}
 	return ""
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/num"
 	"github.com/covey-db/covey/internal/resp"
+	"github.com/covey-db/covey/internal/slot"
 	"github.com/covey-db/covey/internal/snapshot"
 )
 
@@ -21,11 +22,13 @@ import (
 
 // hints are what a replica said of itself with REPLCONF.
 type hints struct {
-	port    int
-	ip      string
-	eof     bool // it understands a snapshot of unknown length
-	psync2  bool // it understands a new id in +CONTINUE
-	rdbOnly bool // it wants the snapshot and nothing else
+	port      int
+	ip        string
+	eof       bool // it understands a snapshot of unknown length
+	psync2    bool // it understands a new id in +CONTINUE
+	rdbOnly   bool // it wants the snapshot and nothing else
+	only      bool // it wants of the snapshot only what the fields below say, not the data
+	functions bool // with only: it wants the libraries of functions
 }
 
 type replicaState int32
@@ -187,13 +190,17 @@ func (r *replica) fullSync(old bool) (*engine.LogReader, error) {
 	}()
 	s := r.m.opts.Settings()
 	var reader *engine.LogReader
-	snap, err := r.m.opts.Taker.Cut(ctx, snapshot.Options{Compress: s.Compress, Unsummed: s.Unsummed, Stream: true, AtCut: func() {
+	opts := snapshot.Options{Compress: s.Compress, Unsummed: s.Unsummed, Stream: true, AtCut: func() {
 		r.m.e.Log.Start()
 		if !r.m.e.Role.IsReplica() { // a replica passes its primary's stream on as it is
 			r.m.e.Log.Unselect()
 		}
 		reader, _ = r.m.e.Log.Reader(r.m.e.Log.End())
-	}})
+	}}
+	if r.hints.only {
+		opts.Slots, opts.NoLibs = new(slot.Set), !r.hints.functions
+	}
+	snap, err := r.m.opts.Taker.Cut(ctx, opts)
 	if err != nil {
 		return nil, err
 	}

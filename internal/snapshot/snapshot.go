@@ -46,6 +46,7 @@ func NewTaker(e *engine.Engine) *Taker {
 // Options say what goes into a snapshot.
 type Options struct {
 	Slots    *slot.Set // nil: all
+	NoLibs   bool      // leave out the libraries of functions
 	Compress bool      // rdbcompression
 	Unsummed bool      // rdbchecksum no
 	Stream   bool      // tell id, offset and database of the replication stream in the header
@@ -127,7 +128,7 @@ func (t *Taker) Cut(ctx context.Context, opts Options) (*Snapshot, error) {
 	if opts.AtCut != nil {
 		opts.AtCut()
 	}
-	if t.e.Libraries != nil {
+	if t.e.Libraries != nil && !opts.NoLibs {
 		s.libs = t.e.Libraries.Codes()
 	}
 	history := t.e.Log.History()

@@ -108,7 +108,6 @@ func (m *Manager) Follow(addr string) {
 	m.e.LockAll()
 	m.followLocked(addr, nil)
 	m.e.UnlockAll()
-	m.followed(addr)
 }
 
 // followLocked is Follow under all shard locks, as EXEC holds them. The link before, which may be about to take a lock, has
@@ -141,6 +140,7 @@ func (m *Manager) followLocked(addr string, old *follower) {
 		f.run(ctx)
 	}()
 	m.log.Info("REPLICAOF enabled", "primary", addr)
+	m.followed(addr)
 	m.changed()
 }
 
@@ -154,7 +154,6 @@ func (m *Manager) Promote() {
 	m.e.LockAll()
 	m.promoteLocked()
 	m.e.UnlockAll()
-	m.followed("")
 }
 
 // promoteLocked is Promote under all shard locks. Replicas come back at once and hear the new id.
@@ -163,6 +162,7 @@ func (m *Manager) promoteLocked() {
 	m.e.Role.SetReplica(false)
 	m.dropReplicas()
 	m.log.Info("MASTER MODE enabled")
+	m.followed("")
 	m.changed()
 }
 

@@ -50,7 +50,7 @@ type Options struct {
 	Flushed func()
 	// Changed is called when the role or the link changed, from any goroutine; may be nil.
 	Changed func()
-	// Followed is called, without locks, when this node follows another one, or with "" none any more; may be nil.
+	// Followed is called under all shard locks when this node follows another one, or with "" none any more; may be nil.
 	Followed func(addr string)
 }
 

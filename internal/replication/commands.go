@@ -19,11 +19,22 @@ func (m *Manager) Handlers() map[string]engine.Handler {
 		"replicaof": {Run: m.cmdReplicaOf, Scope: engine.ScopeWhole},
 		"slaveof":   {Run: m.cmdReplicaOf, Scope: engine.ScopeWhole},
 		"role":      {Run: m.cmdRole},
+		"failover":  {Run: m.cmdFailover},
 		"wait":      {Run: m.cmdWait},
 	}
 }
 
 func (m *Manager) cmdPSync(c *engine.Ctx) {
+	if _, going := m.failingOver(); going {
+		c.Err("NOMASTERLINK Can't SYNC while failing over")
+		return
+	}
+	if len(c.Args) > 3 && c.ArgIs(3, "FAILOVER") {
+		if text := m.takeOver(string(c.Args[1])); text != "" {
+			c.Err(text)
+			return
+		}
+	}
 	if m.e.Role.IsReplica() && !m.LinkUp() {
 		c.Err("NOMASTERLINK Can't SYNC while not connected with my master")
 		return
@@ -143,6 +154,10 @@ func (h *hints) filter(parts string) string {
 func (m *Manager) cmdReplicaOf(c *engine.Ctx) {
 	if m.opts.Settings().ClusterOwned {
 		c.Err("ERR REPLICAOF not allowed in cluster mode.")
+		return
+	}
+	if _, going := m.failingOver(); going {
+		c.Err("ERR REPLICAOF not allowed while failing over.")
 		return
 	}
 	if c.ArgIs(1, "NO") && c.ArgIs(2, "ONE") {

@@ -354,11 +354,22 @@ func (f *follower) synchronise(ctx context.Context, p *primaryConn, s Settings) 
 	if h.On {
 		id, next = h.ID, h.End+1
 	}
-	answer, err := p.ask("PSYNC", id, strconv.FormatInt(next, 10))
+	words := []string{"PSYNC", id, strconv.FormatInt(next, 10)}
+	phase, going := f.m.failingOver()
+	if going = going && phase == failoverAsks; going {
+		words = append(words, "FAILOVER")
+	}
+	answer, err := p.ask(words...)
 	if err != nil {
 		return err
 	}
 	word, rest, _ := strings.Cut(answer, " ")
+	if going {
+		f.m.answeredFailover(word == "+CONTINUE")
+		if word != "+CONTINUE" {
+			return errRejected
+		}
+	}
 	switch word {
 	case "+CONTINUE":
 		f.continued(strings.TrimSpace(rest), h)

@@ -35,7 +35,11 @@ func (m *Manager) Info() [][2]string {
 		lag := int64(time.Since(r.lastAck()) / time.Second)
 		add("slave"+strconv.Itoa(i), fmt.Sprintf("ip=%s,port=%s,state=%s,offset=%d,lag=%d", host, port, r.stateText(), r.ack.Load(), lag))
 	}
-	add("master_failover_state", "no-failover")
+	state := "no-failover"
+	if m.mu.failover != nil {
+		state = m.mu.failover.phase.String()
+	}
+	add("master_failover_state", state)
 	add("master_replid", h.ID)
 	add("master_replid2", h.ID2)
 	add("master_repl_offset", h.End)

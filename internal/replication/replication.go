@@ -69,6 +69,7 @@ type Manager struct {
 		replicas map[int64]*replica
 		hints    map[int64]*hints // what REPLCONF told on connections that have not sent PSYNC yet, by session id
 		follow   *follower        // nil on a primary
+		failover *failover        // nil when no change of places is under way
 		waits    []*ackWait
 		needed   time.Time // when the history was last of use: there was a replica, or this node was one
 	}

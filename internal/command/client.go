@@ -17,7 +17,7 @@ func clientHandlers() map[string]engine.Handler {
 		"client|getname":  {Run: cmdClientGetName},
 		"client|setname":  {Run: cmdClientSetName},
 		"client|setinfo":  {Run: cmdClientSetInfo},
-		"client|info":     {Run: func(c *engine.Ctx) { c.Verbatim(ClientLine(c.S, int64(c.Now)) + "\n") }},
+		"client|info":     {Run: func(c *engine.Ctx) { c.Verbatim(lineOf(c.S, c.Info(c.S), int64(c.Now)) + "\n") }},
 		"client|list":     {Run: cmdClientList},
 		"client|kill":     {Run: cmdClientKill},
 		"client|reply":    {Run: cmdClientReply},

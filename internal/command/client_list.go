@@ -43,7 +43,7 @@ func cmdClientList(c *engine.Ctx) {
 	var text strings.Builder
 	for _, s := range c.Engine().Clients.All() {
 		if keep(s) {
-			text.WriteString(ClientLine(s, int64(c.Now)))
+			text.WriteString(lineOf(s, c.Info(s), int64(c.Now)))
 			text.WriteByte('\n')
 		}
 	}
@@ -101,22 +101,22 @@ func letters(flags uint32) string {
 	return b.String()
 }
 
-// sessionBytes is about what a connection takes besides its buffers.
-const sessionBytes = 1024
+// ClientLine is the line of a connection as others see it. now is Unix time in milliseconds.
+func ClientLine(s *engine.Session, now int64) string { return lineOf(s, s.Info(), now) }
 
-// ClientLine is the line of a connection, with the fields of Redis 7.2 in their order. now is Unix time in milliseconds.
-func ClientLine(s *engine.Session, now int64) string {
-	info := s.Info()
+// lineOf is the line of a connection, with the fields of Redis 7.2 in their order. A connection has no buffer of its own for
+// replies (rbs, rbp, obl): what its client has not taken is in pieces (oll, omem).
+func lineOf(s *engine.Session, info engine.SessionInfo, now int64) string {
 	events := "r"
 	if info.Output > 0 {
 		events = "rw"
 	}
-	name := info.Cmd
 	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=%d name=%s age=%d idle=%d flags=%s db=%d sub=%d psub=%d ssub=%d multi=%d "+
-		"qbuf=%d qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=%d tot-mem=%d events=%s cmd=%s user=%s redir=%d resp=%d "+
+		"qbuf=%d qbuf-free=%d argv-mem=%d multi-mem=%d rbs=0 rbp=0 obl=0 oll=%d omem=%d tot-mem=%d events=%s cmd=%s user=%s redir=%d resp=%d "+
 		"lib-name=%s lib-ver=%s",
 		s.ID, s.Peer.Remote, s.Peer.Local, s.Peer.FD, info.Name, max(0, now-int64(s.Created))/1000, max(0, now-int64(info.Last))/1000,
 		letters(info.Flags), info.DB, s.Subscriptions(engine.SubChannel), s.Subscriptions(engine.SubPattern),
-		s.Subscriptions(engine.SubShard), info.Queued, info.Query, info.Output, sessionBytes+info.Query+info.Output, events, name, info.User, s.Redirect(),
+		s.Subscriptions(engine.SubShard), info.Queued, info.Query, info.QueryFree, info.Arguments,
+		info.Multi, info.Pieces, info.Output, info.Total, events, info.Cmd, info.User, s.Redirect(),
 		info.Proto, info.LibName, info.LibVer)
 }

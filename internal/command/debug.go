@@ -57,6 +57,9 @@ func debugSubs(d Deps) map[string]debugSub {
 		"STRINGMATCH-LEN":          {4, 4, cmdDebugStringMatch},
 
 		"QUICKLIST-PACKED-THRESHOLD": {3, 3, cmdDebugPlainElements},
+		"JMAP":                       {2, 2, cmdDebugNothing},
+		"PAUSE-CRON":                 {3, 3, cmdDebugPauseCron},
+		"REPLYBUFFER":                {4, 4, cmdDebugReplyBuffer},
 		"DROP-CLUSTER-PACKET-FILTER": {3, 3, cmdDebugPacketFilter},
 		"ERROR":                      {3, 3, cmdDebugError},
 		"LOG":                        {3, 3, func(c *engine.Ctx) { cmdDebugLog(c, d.LogWarning) }},
@@ -88,6 +91,29 @@ func cmdDebugPacketFilter(c *engine.Ctx) {
 	case n != none:
 		c.Err(errUnavailable)
 	default:
+		c.OK()
+	}
+}
+
+// cmdDebugNothing is asked for a dump of the heap's map, which there is none of.
+func cmdDebugNothing(c *engine.Ctx) { c.OK() }
+
+// cmdDebugPauseCron stops what the node does without being asked.
+func cmdDebugPauseCron(c *engine.Ctx) {
+	if n, ok := c.Int(2); ok {
+		c.Engine().Settings.CronPaused.Store(n != 0)
+		c.OK()
+	}
+}
+
+// cmdDebugReplyBuffer takes the switch of resizing: a connection has no buffer of its own for replies that could change its
+// size.
+func cmdDebugReplyBuffer(c *engine.Ctx) {
+	if !c.ArgIs(2, "RESIZING") {
+		subcommandErr(c)
+		return
+	}
+	if _, ok := c.Int(3); ok {
 		c.OK()
 	}
 }
@@ -277,12 +303,16 @@ func cmdDebugHelp(c *engine.Ctx) {
 		"    Show hashes of the values of keys.",
 		"ERROR <string>",
 		"    Reply with an error.",
+		"JMAP",
+		"    Do nothing: there is no such map.",
 		"LOG <message>",
 		"    Write to the log of the server.",
 		"OBJECT <key>",
 		"    Show how <key> is held.",
 		"PANIC",
 		"    Stop the server with a panic.",
+		"PAUSE-CRON <0|1>",
+		"    Stop what the server does by itself: expiry, eviction, limits that time brings.",
 		"POPULATE <count> [<prefix>] [<size>]",
 		"    Make <count> keys <prefix>:<number>, of <size> bytes each. Replicas do not get them.",
 		"PROTOCOL <type>",
@@ -293,6 +323,8 @@ func cmdDebugHelp(c *engine.Ctx) {
 		"RELOAD [MERGE] [NOFLUSH] [NOSAVE]",
 		"    Save the data set and load it again: over what is there (NOFLUSH, and MERGE where keys",
 		"    are the same), from the file as it is (NOSAVE).",
+		"REPLYBUFFER RESIZING <0|1>",
+		"    Do nothing: connections have no reply buffers of their own.",
 		"SEGFAULT",
 		"    The same as PANIC.",
 		"SET-ACTIVE-EXPIRE <0|1>",

@@ -80,7 +80,7 @@ func executable() string {
 
 func infoClients(w *infoWriter) {
 	e := w.c.Engine()
-	var blocked, maxIn, maxOut, clients int
+	var blocked, clients int
 	for _, s := range e.Clients.All() {
 		info := s.Info()
 		if info.Flags&(engine.FlagReplica|engine.FlagPrimary) == 0 {
@@ -89,8 +89,8 @@ func infoClients(w *infoWriter) {
 		if info.Flags&engine.FlagBlocked != 0 {
 			blocked++
 		}
-		maxIn, maxOut = max(maxIn, info.Query), max(maxOut, info.Output)
 	}
+	maxIn, maxOut := e.ClientMemory.Recent()
 	w.add("connected_clients", clients)
 	w.add("cluster_connections", 0)
 	w.add("maxclients", e.Settings.MaxClients.Load())
@@ -124,7 +124,7 @@ func infoMemory(w *infoWriter) {
 	m := measureMemory(w.c, *w.d)
 	process, used := m.process, m.used
 	peak := max(e.Stats.PeakMemory.Load(), used)
-	overhead := m.arenas.Used[mem.ForTable]
+	overhead := m.base + m.backlog + m.clients + m.arenas.Used[mem.ForTable]
 	data := used - overhead
 	limit := e.Settings.MaxMemory().Load()
 	w.add("used_memory", used)
@@ -135,10 +135,10 @@ func infoMemory(w *infoWriter) {
 	w.add("used_memory_peak_human", human(peak))
 	w.add("used_memory_peak_perc", fmt.Sprintf("%.2f%%", 100*float64(used)/float64(max(peak, 1))))
 	w.add("used_memory_overhead", overhead)
-	w.add("used_memory_startup", process.Startup)
+	w.add("used_memory_startup", m.base)
 	w.add("used_memory_dataset", data)
-	w.add("used_memory_dataset_perc", fmt.Sprintf("%.2f%%", 100*float64(data)/float64(max(used, 1))))
-	w.add("allocator_allocated", used)
+	w.add("used_memory_dataset_perc", fmt.Sprintf("%.2f%%", 100*float64(data)/float64(max(used-m.base, 1))))
+	w.add("allocator_allocated", m.data)
 	w.add("allocator_active", m.arenas.Mapped)
 	w.add("allocator_resident", process.Resident)
 	w.add("total_system_memory", systemMemory())
@@ -155,13 +155,12 @@ func infoMemory(w *infoWriter) {
 	w.add("rss_overhead_bytes", 0)
 	w.add("mem_fragmentation_ratio", fmt.Sprintf("%.2f", float64(process.Resident)/float64(max(used, 1))))
 	w.add("mem_fragmentation_bytes", process.Resident-used)
-	w.add("mem_not_counted_for_evict", 0)
+	w.add("mem_not_counted_for_evict", m.backlog)
 	w.add("covey_go_heap", process.GoHeap)
-	history := e.Log.History()
-	w.add("mem_replication_backlog", history.End-history.Start)
+	w.add("mem_replication_backlog", m.backlog-m.behind)
 	w.add("mem_total_replication_buffers", w.d.replicationBytes())
-	w.add("mem_clients_slaves", 0)
-	w.add("mem_clients_normal", int64(e.Clients.Len())*sessionBytes)
+	w.add("mem_clients_slaves", m.behind)
+	w.add("mem_clients_normal", m.clients)
 	w.add("mem_cluster_links", 0)
 	w.add("mem_aof_buffer", 0)
 	w.add("mem_allocator", "covey-arenas")
@@ -219,7 +218,7 @@ func infoStats(w *infoWriter) {
 	w.add("expired_time_cap_reached_count", 0)
 	w.add("expire_cycle_cpu_milliseconds", 0)
 	w.add("evicted_keys", s.EvictedKeys.Load())
-	w.add("evicted_clients", 0)
+	w.add("evicted_clients", s.EvictedClients.Load())
 	w.add("total_eviction_exceeded_time", 0)
 	w.add("current_eviction_exceeded_time", 0)
 	w.add("keyspace_hits", n.Hits.Load())

@@ -50,20 +50,24 @@ func cmdMemoryUsage(c *engine.Ctx) {
 type memoryFigures struct {
 	process ProcessMemory
 	arenas  mem.Stats // of all shards
-	used    int64     // bytes of live blocks, as maxmemory counts them
+	used    int64     // bytes: base, data, clients and backlog
+	base    int64     // bytes of used that there were before any data
+	data    int64     // bytes of live blocks of the arenas
 	keys    []int64   // by database
-	backlog int64
-	buffers int64 // query and output buffers of clients
+	backlog int64     // bytes of the log that is kept for replicas; maxmemory does not count them
+	behind  int64     // bytes of backlog that are kept only because a replica has not read them yet
+	clients int64     // bytes of clients with their buffers
 }
 
 func measureMemory(c *engine.Ctx, d Deps) (m memoryFigures) {
 	m.keys = make([]int64, c.Engine().Databases())
 	c.EachShard(func(s *engine.Shard) bool {
 		stats := s.Part.Memory()
+		s.Part.Arena().Publish()
 		m.arenas.Mapped += stats.Mapped
 		for purpose, bytes := range stats.Used {
 			m.arenas.Used[purpose] += bytes
-			m.used += bytes
+			m.data += bytes
 		}
 		for db := range m.keys {
 			m.keys[db] += s.Part.Len(db)
@@ -73,12 +77,12 @@ func measureMemory(c *engine.Ctx, d Deps) (m memoryFigures) {
 	if d.Memory != nil {
 		m.process = d.Memory()
 	}
-	history := c.Engine().Log.History()
-	m.backlog = history.End - history.Start
-	for _, s := range c.Engine().Clients.All() {
-		query, output := s.Conn().Buffered()
-		m.buffers += int64(query + output)
+	if history := c.Engine().Log.History(); history.On {
+		m.backlog = history.End - history.Start
+		m.behind = max(0, m.backlog-history.KeepBytes)
 	}
+	m.base, m.clients = c.Engine().Base(), c.Engine().ClientMemory.Sum()
+	m.used = c.Engine().UsedMemory() + m.backlog
 	return m
 }
 
@@ -101,8 +105,8 @@ func cmdMemoryStats(c *engine.Ctx, d Deps) {
 		}
 	}
 	tables := m.arenas.Used[mem.ForTable]
-	overhead := m.process.Startup + m.backlog + m.buffers + tables
-	net := max(m.used-m.process.Startup, 1)
+	overhead := m.base + m.backlog + m.clients + tables
+	net := max(m.used-m.base, 1)
 	perKey := int64(0)
 	if total > 0 {
 		perKey = net / total
@@ -110,10 +114,10 @@ func cmdMemoryStats(c *engine.Ctx, d Deps) {
 	c.Map(27 + dbs)
 	field(c, "peak.allocated", peak)
 	field(c, "total.allocated", m.used)
-	field(c, "startup.allocated", m.process.Startup)
+	field(c, "startup.allocated", m.base)
 	field(c, "replication.backlog", m.backlog)
-	field(c, "clients.slaves", 0)
-	field(c, "clients.normal", m.buffers)
+	field(c, "clients.slaves", m.behind)
+	field(c, "clients.normal", m.clients)
 	field(c, "cluster.links", 0)
 	field(c, "aof.buffer", 0)
 	field(c, "lua.caches", 0)
@@ -130,8 +134,8 @@ func cmdMemoryStats(c *engine.Ctx, d Deps) {
 	field(c, "overhead.total", overhead)
 	field(c, "keys.count", total)
 	field(c, "keys.bytes-per-key", perKey)
-	field(c, "dataset.bytes", m.used-tables)
-	doubleField(c, "dataset.percentage", 100*ratio(m.used-tables, net))
+	field(c, "dataset.bytes", m.used-overhead)
+	doubleField(c, "dataset.percentage", 100*ratio(m.used-overhead, net))
 	doubleField(c, "peak.percentage", 100*ratio(m.used, peak))
 	allocatorFields(c, m)
 }
@@ -139,11 +143,11 @@ func cmdMemoryStats(c *engine.Ctx, d Deps) {
 // allocatorFields are the figures of the arenas and of what the process takes beyond them.
 func allocatorFields(c *engine.Ctx, m memoryFigures) {
 	mapped, resident := m.arenas.Mapped, m.process.Resident
-	field(c, "allocator.allocated", m.used)
+	field(c, "allocator.allocated", m.data)
 	field(c, "allocator.active", mapped)
 	field(c, "allocator.resident", mapped)
-	doubleField(c, "allocator-fragmentation.ratio", ratio(mapped, m.used))
-	field(c, "allocator-fragmentation.bytes", mapped-m.used)
+	doubleField(c, "allocator-fragmentation.ratio", ratio(mapped, m.data))
+	field(c, "allocator-fragmentation.bytes", mapped-m.data)
 	doubleField(c, "allocator-rss.ratio", ratio(mapped, mapped))
 	field(c, "allocator-rss.bytes", 0)
 	doubleField(c, "rss-overhead.ratio", ratio(resident, mapped))
@@ -170,7 +174,7 @@ const (
 
 func cmdMemoryDoctor(c *engine.Ctx, d Deps) {
 	m := measureMemory(c, d)
-	if m.used < doctorBytesMin {
+	if m.data < doctorBytesMin {
 		c.Verbatim("There is too little data to say anything about its memory.\n")
 		return
 	}
@@ -179,7 +183,7 @@ func cmdMemoryDoctor(c *engine.Ctx, d Deps) {
 		found = append(found, "Peak: the data has been more than half as large again as it is now. What it took then goes "+
 			"back to the system when the pages that held it become empty.")
 	}
-	if idle := m.arenas.Mapped - m.used; ratio(m.arenas.Mapped, m.used) > 1.4 && idle > doctorSpareBytes {
+	if idle := m.arenas.Mapped - m.data; ratio(m.arenas.Mapped, m.data) > 1.4 && idle > doctorSpareBytes {
 		found = append(found, "Fragmentation: the arenas hold much more than the data needs. It will be used again by new "+
 			"data of the same sizes.")
 	}
@@ -187,7 +191,7 @@ func cmdMemoryDoctor(c *engine.Ctx, d Deps) {
 		found = append(found, "Process: what lies outside the arenas (buffers, connections, the Go heap) is large beside the "+
 			"data. MEMORY PURGE gives back what is idle.")
 	}
-	if clients := int64(max(c.Engine().Clients.Len(), 1)); m.buffers/clients > doctorBufferMax {
+	if clients := int64(max(c.Engine().Clients.Len(), 1)); m.clients/clients > doctorBufferMax {
 		found = append(found, "Clients: their buffers hold more than 200 KB on average. CLIENT LIST shows whose (qbuf, omem).")
 	}
 	if len(found) == 0 {
@@ -200,7 +204,7 @@ func cmdMemoryDoctor(c *engine.Ctx, d Deps) {
 func cmdMemoryMallocStats(c *engine.Ctx) {
 	m := measureMemory(c, Deps{})
 	var b strings.Builder
-	fmt.Fprintf(&b, "arenas:%d mapped:%d used:%d\n", keyspace.Shards, m.arenas.Mapped, m.used)
+	fmt.Fprintf(&b, "arenas:%d mapped:%d used:%d\n", keyspace.Shards, m.arenas.Mapped, m.data)
 	for purpose, bytes := range m.arenas.Used {
 		fmt.Fprintf(&b, "%v:%d\n", mem.Purpose(purpose), bytes)
 	}

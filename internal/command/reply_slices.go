@@ -23,7 +23,11 @@ const (
 
 // replyInSlices replies n times one. Between slices other clients are served, and the keys are not locked: one must look at
 // nothing but what it brought with it. In a transaction all is replied at once.
-func replyInSlices(c *engine.Ctx, n int64, one func(c *engine.Ctx)) {
+func replyInSlices(c *engine.Ctx, n int64, one func(c *engine.Ctx)) { replySlice(c, n, 0, one) }
+
+// replySlice goes on with a reply of which there were so many bytes before. A reply that is longer than the client's output
+// limit ends the connection, as if it had been collected first.
+func replySlice(c *engine.Ctx, n int64, before int, one func(c *engine.Ctx)) {
 	start := c.W.Out.Len()
 	for n > 0 && (c.InExec() || c.W.Out.Len()-start < sliceBytes) {
 		one(c)
@@ -32,7 +36,14 @@ func replyInSlices(c *engine.Ctx, n int64, one func(c *engine.Ctx)) {
 	if n == 0 {
 		return
 	}
-	more := func(c *engine.Ctx) { replyInSlices(c, n, one) }
+	sent := before + c.W.Out.Len() - start
+	if c.S.OverHard(sent) {
+		c.Engine().Stats.OutputLimit.Add(1)
+		c.CloseAfterReply()
+		c.S.Kill()
+		return
+	}
+	more := func(c *engine.Ctx) { replySlice(c, n, sent, one) }
 	if _, waiting := c.S.Conn().Buffered(); waiting > sliceAheadMax {
 		c.Suspend(engine.WaitWork, slicePause, more, nil)
 		return

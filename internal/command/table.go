@@ -121,7 +121,6 @@ type ReloadOptions struct {
 // ProcessMemory is what the operating system and the Go runtime say of the process, in bytes.
 type ProcessMemory struct {
 	Resident int64 // memory of the process that is in RAM
-	Startup  int64 // used memory when the server had just started
 	GoHeap   int64 // live and dead objects of the Go heap
 	GoSystem int64 // what the Go runtime holds of the system's memory
 }

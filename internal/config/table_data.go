@@ -55,7 +55,7 @@ func memoryDirectives() []Directive {
 		{Name: "maxmemory-policy", Kind: Enum, Words: policies(), Default: "noeviction"},
 		{Name: "maxmemory-samples", Kind: Number, Min: 1, Max: int32Max, Default: "5"},
 		{Name: "maxmemory-eviction-tenacity", Kind: Number, Max: 100, Default: "10", NoEffect: "a command evicts 64 keys at most, and the next ones go on"},
-		{Name: "maxmemory-clients", Kind: MemoryShare, Min: -100, Max: int64Max, Default: "0", NoEffect: "the memory of all clients together has no limit yet"},
+		{Name: "maxmemory-clients", Kind: MemoryShare, Min: -100, Max: int64Max, Default: "0"},
 		{Name: "lfu-log-factor", Kind: Number, Max: int32Max, Default: "10"},
 		{Name: "lfu-decay-time", Kind: Number, Max: int32Max, Default: "1"},
 		{Name: "active-expire-effort", Kind: Number, Min: 1, Max: 10, Default: "1"},

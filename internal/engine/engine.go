@@ -38,27 +38,28 @@ type Options struct {
 
 // Engine is the kernel of one node. Its methods may be called by any goroutine unless they say otherwise.
 type Engine struct {
-	Clock     clock.Source
-	RunID     string
-	Settings  Settings // limits and switches that hot paths read, set by configuration hooks
-	Clients   Registry
-	Log       *Log
-	Gate      Gate
-	Stats     Stats
-	Errors    ErrorStats
-	Pause     Pause
-	Routes    Routes
-	Role      RoleState
-	Evictor   Evictor
-	Libraries LibraryStore // functions; nil when there can be none. Set before the first client comes
-	PubSub    PubSub
-	Access    Access
-	Timing    Timing
-	monitors  monitors
-	Tracking  Tracking
-	own       ownKeys
-	ClusterOn bool
-	ReplOut   atomic.Int64 // bytes sent to replicas
+	Clock        clock.Source
+	RunID        string
+	Settings     Settings // limits and switches that hot paths read, set by configuration hooks
+	Clients      Registry
+	ClientMemory ClientMemory
+	Log          *Log
+	Gate         Gate
+	Stats        Stats
+	Errors       ErrorStats
+	Pause        Pause
+	Routes       Routes
+	Role         RoleState
+	Evictor      Evictor
+	Libraries    LibraryStore // functions; nil when there can be none. Set before the first client comes
+	PubSub       PubSub
+	Access       Access
+	Timing       Timing
+	monitors     monitors
+	Tracking     Tracking
+	own          ownKeys
+	ClusterOn    bool
+	ReplOut      atomic.Int64 // bytes sent to replicas
 
 	blockedOnKeys atomic.Int64 // sessions that are suspended by BlockOnKeys
 
@@ -67,6 +68,7 @@ type Engine struct {
 	hasher   keyspace.Hasher
 	dbs      int
 	used     *atomic.Int64
+	base     atomic.Int64 // bytes that the node took before it had any data
 	shards   [keyspace.Shards]Shard
 	started  clock.Millis
 	seed     atomic.Uint64

@@ -70,11 +70,8 @@ func (ev *Evictor) usesLFU() bool { return Policy(ev.policy.Load()).lfu() }
 // evictionsPerCommand bounds how many keys one command has to drop before it goes on: about 100 µs.
 const evictionsPerCommand = 64
 
-// roomMin is what the smallest write takes, in bytes: with less than that below maxmemory there is no room.
-const roomMin = 64
-
 // fits says whether there is room for a write.
-func (e *Engine) fits(limit int64) bool { return e.UsedMemory()+roomMin <= limit }
+func (e *Engine) fits(limit int64) bool { return e.UsedMemory() <= limit }
 
 // makeRoom evicts until the data fits; false when it does not fit and nothing more may go.
 func (ev *Evictor) makeRoom(c *Ctx) bool {
@@ -246,5 +243,12 @@ func (e *Engine) IdleSeconds(rec keyspace.Rec) int64 {
 // Use counts memory outside of the arenas as used; a negative number gives it back.
 func (e *Engine) Use(bytes int64) { e.used.Add(bytes) }
 
-// UsedMemory is what the arenas hold, in bytes; it is what maxmemory counts. It may lag by a few KiB a shard.
-func (e *Engine) UsedMemory() int64 { return e.used.Load() }
+// SetBase tells what the node takes before it has any data or client.
+func (e *Engine) SetBase(bytes int64) { e.base.Store(bytes) }
+
+// Base is what the node takes before it has any data or client, in bytes.
+func (e *Engine) Base() int64 { return e.base.Load() }
+
+// UsedMemory is what maxmemory counts, in bytes: the base, what the arenas hold, and the clients with their buffers. It may
+// lag by a few KiB a shard.
+func (e *Engine) UsedMemory() int64 { return e.base.Load() + e.used.Load() + e.ClientMemory.Sum() }

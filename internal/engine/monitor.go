@@ -15,7 +15,7 @@ type monitors struct {
 	count atomic.Int32 // how many; commands look at this alone when nobody does
 	mu    struct {     // a leaf lock
 		sync.Mutex
-		list []*Session
+		list []*Subscription
 	}
 }
 
@@ -28,7 +28,7 @@ func (c *Ctx) Monitor() {
 	s.setFlag(FlagMonitor, true)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.mu.list = append(m.mu.list, s)
+	m.mu.list = append(m.mu.list, &Subscription{s: s})
 	m.count.Add(1)
 }
 
@@ -42,7 +42,8 @@ func (s *Session) endMonitor() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, other := range m.mu.list {
-		if other == s {
+		if other.s == s {
+			other.ended = true
 			m.mu.list = append(m.mu.list[:i:i], m.mu.list[i+1:]...)
 			m.count.Add(-1)
 			return
@@ -60,12 +61,8 @@ func (c *Ctx) tellMonitors(cmd *Command, from string) {
 	list := m.mu.list
 	m.mu.Unlock()
 	line := monitorLine(int64(c.Now), c.W.nanos(), c.S.db, from, redacted(cmd, c.Args))
-	for _, s := range list {
-		s.conn.Post(func(w *Worker) {
-			if s.flags.Load()&FlagMonitor != 0 {
-				w.Out.buf = append(w.Out.buf, line...)
-			}
-		})
+	for _, sub := range list {
+		c.e.send(nil, Push{sub, line})
 	}
 }
 

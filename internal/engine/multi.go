@@ -63,6 +63,10 @@ func (c *Ctx) queue(cmd *Command) {
 		m.raw = append(m.raw, c.raw...)
 		c.raw = c.raw[:0]
 	}
+	for _, a := range c.Args {
+		c.S.memory.multi += int64(argumentBytes + len(a))
+	}
+	c.S.memory.multi += queuedBytes
 	c.S.queued.Store(int32(len(m.queue)))
 	c.W.Out.buf = append(c.W.Out.buf, "+QUEUED\r\n"...)
 }
@@ -128,6 +132,7 @@ func (c *Ctx) Discard() {
 
 func (c *Ctx) endMulti() {
 	c.S.multi = nil
+	c.S.memory.multi = 0
 	c.S.queued.Store(-1)
 	c.S.setFlag(FlagMulti|FlagDirtyExec, false)
 	c.S.unwatch(c.held)

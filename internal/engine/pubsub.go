@@ -101,6 +101,8 @@ type Push struct {
 const (
 	firstRESP2 = '*'
 	firstRESP3 = '>'
+
+	firstOfMonitor = '+' // a line of MONITOR is the same in both
 )
 
 // Bytes is the message as the receiver is to read it, which others share; nil when he does not listen any more. On the
@@ -113,7 +115,7 @@ func (p Push) Bytes() []byte {
 	if p.to.s.proto == resp.RESP3 {
 		first = firstRESP3
 	}
-	if p.body[0] == first {
+	if p.body[0] == first || p.body[0] == firstOfMonitor {
 		return p.body
 	}
 	return append([]byte{first}, p.body[1:]...) // he has changed the protocol since
@@ -219,6 +221,7 @@ func (c *Ctx) Subscribe(kind SubKind, name []byte) {
 		}
 		s.subs.byName[kind][sub.name] = sub
 		s.subs.counts[kind].Add(1)
+		s.keeps(subscriptionBytes + len(name))
 		c.e.PubSub.add(sub)
 	}
 	s.setFlag(FlagPubSub, true)
@@ -253,6 +256,7 @@ func (s *Session) unsubscribe(sub *Subscription) {
 	s.e.PubSub.remove(sub)
 	delete(s.subs.byName[sub.kind], sub.name)
 	s.subs.counts[sub.kind].Add(-1)
+	s.keeps(-subscriptionBytes - len(sub.name))
 	if s.Subscriptions(SubChannel)+s.Subscriptions(SubPattern)+s.Subscriptions(SubShard) == 0 {
 		s.setFlag(FlagPubSub, false)
 	}

@@ -48,14 +48,20 @@ func (r *Registry) Get(id int64) *Session {
 	return r.mu.byID[id]
 }
 
-// All lists the sessions by id.
-func (r *Registry) All() []*Session {
+// unsorted lists the sessions.
+func (r *Registry) unsorted() []*Session {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	list := make([]*Session, 0, len(r.mu.byID))
 	for _, s := range r.mu.byID {
 		list = append(list, s)
 	}
-	r.mu.Unlock()
+	return list
+}
+
+// All lists the sessions by id.
+func (r *Registry) All() []*Session {
+	list := r.unsorted()
 	sort.Slice(list, func(i, j int) bool { return list[i].ID < list[j].ID })
 	return list
 }
@@ -68,8 +74,33 @@ type SessionInfo struct {
 	Queued                      int // -1 outside MULTI
 	Name, LibName, LibVer, User string
 	Cmd                         string // full name of the last command, "NULL" before the first
-	Query, Output               int    // bytes buffered
+	Query, Output               int    // bytes buffered; of the session that asks, the command under way belongs to Query
+	QueryFree                   int    // bytes of room for more input
+	Pieces                      int    // the output is in so many pieces
+	Arguments                   int    // bytes of arguments: of a command that has not come as a whole, or is under way
+	Multi                       int64  // bytes of the queued transaction
+	Total                       int64  // all bytes that the client takes
 	Proto                       resp.Version
+}
+
+// Info reads a session. What it is doing right now is told of the session that asks.
+func (c *Ctx) Info(s *Session) SessionInfo {
+	info := s.Info()
+	if s == c.S {
+		info.Query = max(info.Query, s.memory.query)
+		for _, a := range c.Args {
+			info.Arguments += len(a)
+		}
+		info.Multi = s.memory.multi
+		info.addUp(s)
+	}
+	return info
+}
+
+// addUp sets Total.
+func (i *SessionInfo) addUp(s *Session) {
+	parts := int64(sessionBytes + i.Query + i.QueryFree + i.Arguments + i.Output + i.Pieces*pieceBytes)
+	i.Total = max(s.memory.total.Load(), parts+i.Multi)
 }
 
 // Info reads a session from any goroutine.
@@ -89,6 +120,11 @@ func (s *Session) Info() SessionInfo {
 		info.Proto = resp.RESP3
 	}
 	info.Query, info.Output = s.conn.Buffered()
+	info.QueryFree, info.Pieces = int(s.memory.shownFree.Load()), int(s.memory.shownParts.Load())
+	info.Arguments = min(int(s.memory.shownArgs.Load()), info.Query)
+	info.Query -= info.Arguments
+	info.Multi = s.memory.shownMulti.Load()
+	info.addUp(s)
 	s.names.Lock()
 	info.Name, info.LibName, info.LibVer = s.names.name, s.names.libName, s.names.libVer
 	s.names.Unlock()
@@ -160,8 +196,10 @@ func (s *Session) SetNoTouch(on bool) {
 
 // SetNoEvict is CLIENT NO-EVICT.
 func (s *Session) SetNoEvict(on bool) {
-	s.noEvict = on
 	s.setFlag(FlagNoEvict, on)
+	if !on {
+		s.e.LookAtClients()
+	}
 }
 
 // ReplyOn, ReplyOff and ReplySkip are CLIENT REPLY.

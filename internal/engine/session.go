@@ -61,7 +61,6 @@ type Session struct {
 	asking      bool // ASKING precedes the next command
 	readonly    bool // READONLY: replicas may serve
 	noTouch     bool
-	noEvict     bool
 	primaryLink bool // carries the stream of this node's primary
 	inScript    bool // is that of a script
 	replyMode   replyMode
@@ -78,6 +77,7 @@ type Session struct {
 	wait waitState
 	subs subscriptions
 
+	memory   clientMemory
 	tracking tracking
 	pusher   Pusher // the connection, if it can
 
@@ -140,6 +140,7 @@ func (e *Engine) NewSession(conn Conn, peer Peer) *Session {
 	}
 	s.Logout()
 	s.last.Store(int64(s.Created))
+	e.ClientMemory.counted(s)
 	e.Clients.add(s)
 	e.Stats.Connections.Add(1)
 	return s
@@ -172,6 +173,7 @@ func (s *Session) Close() {
 	s.EndTracking()
 	s.multi = nil
 	s.e.Clients.remove(s)
+	s.e.ClientMemory.uncounted(s)
 }
 
 // Open says whether the session takes more input now.
@@ -188,6 +190,9 @@ func (s *Session) Written() Offset { return s.written }
 
 // Need is how many more input bytes the command under way needs, 0 when unknown.
 func (s *Session) Need() int { return s.parser.Need() }
+
+// Behind is how many bytes of the input that was not used are whole arguments of the command under way.
+func (s *Session) Behind() int { return s.parser.Behind() }
 
 func (s *Session) setFlag(f uint32, on bool) {
 	if on {
@@ -210,6 +215,10 @@ func (s *Session) Process(w *Worker, in []byte) int {
 	start := w.nanos()
 	used := 0
 	s.more = true
+	s.memory.query = len(in)
+	if recent := &s.e.ClientMemory.recent.in; int64(len(in)) > recent.Load() {
+		raise(recent, int64(len(in)))
+	}
 	if !s.primaryLink {
 		s.parser.Limits.MaxBulk = s.e.Settings.MaxBulk.Load()
 	}

@@ -38,6 +38,7 @@ type Settings struct {
 	IgnoreMaxMemory atomic.Bool  // replica-ignore-maxmemory
 	SaveKeyDelay    atomic.Int64 // rdb-key-save-delay, microseconds a key; slows snapshots down for tests
 	LoadKeyDelay    atomic.Int64 // key-load-delay, likewise for loading
+	CronPaused      atomic.Bool  // DEBUG PAUSE-CRON
 	Encoding        object.Limits
 }
 

@@ -11,21 +11,22 @@ import (
 
 // Stats are counters of rare events and the settled part of the per-command counters.
 type Stats struct {
-	Denied        [acl.DeniedAuth + 1]atomic.Int64 // refused by access control, by reason
-	ExpiredKeys   atomic.Int64
-	ExpiredFields atomic.Int64 // of hashes
-	ExpiredStale  atomic.Int64 // per mille of expired keys the last active cycle met
-	EvictedKeys   atomic.Int64
-	Connections   atomic.Int64 // accepted since the start
-	Rejected      atomic.Int64 // refused because of maxclients
-	Dirty         atomic.Int64 // changes since the last save
-	SyncFull      atomic.Int64
-	SyncPartial   atomic.Int64
-	SyncPartErr   atomic.Int64
-	PeakMemory    atomic.Int64
-	QueryLimit    atomic.Int64 // clients closed for their query buffer
-	OutputLimit   atomic.Int64 // clients closed for their output buffer
-	UnexpErrors   atomic.Int64
+	Denied         [acl.DeniedAuth + 1]atomic.Int64 // refused by access control, by reason
+	ExpiredKeys    atomic.Int64
+	ExpiredFields  atomic.Int64 // of hashes
+	ExpiredStale   atomic.Int64 // per mille of expired keys the last active cycle met
+	EvictedKeys    atomic.Int64
+	EvictedClients atomic.Int64 // ended because all together took more than maxmemory-clients
+	Connections    atomic.Int64 // accepted since the start
+	Rejected       atomic.Int64 // refused because of maxclients
+	Dirty          atomic.Int64 // changes since the last save
+	SyncFull       atomic.Int64
+	SyncPartial    atomic.Int64
+	SyncPartErr    atomic.Int64
+	PeakMemory     atomic.Int64
+	QueryLimit     atomic.Int64 // clients closed for their query buffer
+	OutputLimit    atomic.Int64 // clients closed for their output buffer
+	UnexpErrors    atomic.Int64
 
 	table *spec.Table
 	mu    struct {
@@ -116,7 +117,7 @@ func (e *Engine) ResetStats() {
 		c.Rejected, c.Failed = c.Rejected-calls[i].Rejected, c.Failed-calls[i].Failed
 	}
 	s.mu.Unlock()
-	for _, n := range []*atomic.Int64{&s.ExpiredKeys, &s.ExpiredFields, &s.ExpiredStale, &s.EvictedKeys, &s.Connections, &s.Rejected,
+	for _, n := range []*atomic.Int64{&s.ExpiredKeys, &s.ExpiredFields, &s.ExpiredStale, &s.EvictedKeys, &s.EvictedClients, &s.Connections, &s.Rejected,
 		&s.SyncFull, &s.SyncPartial, &s.SyncPartErr, &s.QueryLimit, &s.OutputLimit} {
 		n.Store(0)
 	}

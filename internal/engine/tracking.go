@@ -105,6 +105,7 @@ func (s *Session) Track(m TrackingMode) {
 				t.prefixes.byText[p] = make(map[*Session]bool)
 			}
 			t.prefixes.byText[p][s] = true
+			s.keeps(prefixBytes + len(p))
 		}
 		t.prefixes.Unlock()
 		m.Prefixes = append(old, m.Prefixes...)
@@ -124,6 +125,7 @@ func (s *Session) EndTracking() {
 	t.active.Add(-1)
 	t.prefixes.Lock()
 	for _, p := range s.tracking.mode.Prefixes {
+		s.keeps(-prefixBytes - len(p))
 		delete(t.prefixes.byText[p], s)
 		if len(t.prefixes.byText[p]) == 0 {
 			delete(t.prefixes.byText, p)

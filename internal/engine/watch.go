@@ -66,6 +66,7 @@ func (c *Ctx) Watch(i int) {
 	_, existed := c.Peek(i)
 	w := &watch{s: c.S, key: k, shard: keyspace.ShardOf(key.Slot), existed: existed}
 	c.S.watching = append(c.S.watching, w)
+	c.S.keeps(watchBytes + len(k.key))
 	shard := c.Shard(i)
 	if shard.watch.byKey == nil {
 		shard.watch.byKey = make(map[watchedKey][]*watch)
@@ -82,6 +83,7 @@ func (s *Session) unwatch(held uint64) {
 			shard.mu.Lock()
 		}
 		shard.watch.remove(w)
+		s.keeps(-watchBytes - len(w.key.key))
 		if mine {
 			shard.mu.Unlock()
 		}

@@ -67,6 +67,15 @@ func (p *Parser) Reset() { *p = Parser{Limits: p.Limits} }
 // unknown. It repeats what the client announced, which is a hint for the size of the next read and no reason to allocate.
 func (p *Parser) Need() int { return p.missing }
 
+// Behind is how many bytes at the start of the buffer are done with while Parse waits for the rest of an argument: headers,
+// and arguments that are there from end to end.
+func (p *Parser) Behind() int {
+	if !p.inBulk {
+		return 0
+	}
+	return p.pos
+}
+
 // Parse takes one command from the start of buf. n is the number of bytes used; n == 0 without an error means that more is
 // needed: the next call must pass the same bytes again, with more behind them. The buffer may have moved in between, and
 // cmd may have served another Parser: it is written only when a command is complete. The quotes of an inline command are

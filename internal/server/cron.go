@@ -27,14 +27,20 @@ func (s *Server) cron(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case now := <-tick.C:
+			if s.engine.Settings.CronPaused.Load() {
+				continue
+			}
 			s.sampler.Tick(s.engine, now)
 			s.expire(w)
 			s.evict(w)
 			s.engine.FreeTrash(trashPerHold)
+			s.engine.LookAtClients()
 			if now.Sub(second) >= time.Second {
 				second = now
 				s.engine.TickClock()
 				s.notePeak()
+				s.engine.ClientMemory.TickRecent()
+				s.engine.CheckOutputs()
 				s.closeIdle()
 			}
 		}

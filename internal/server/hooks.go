@@ -38,7 +38,7 @@ func (s *Server) hook() {
 func (s *Server) puts() []put {
 	set, log := &s.engine.Settings, s.engine.Log
 	list := []put{
-		number("maxmemory", func(n int64) { set.MaxMemory().Store(n) }),
+		number("maxmemory", func(n int64) { set.MaxMemory().Store(n); s.engine.LookAtClients() }),
 		number("proto-max-bulk-len", func(n int64) { set.MaxBulk.Store(n) }),
 		number("client-query-buffer-limit", func(n int64) { set.MaxQueryBuffer.Store(n) }),
 		number("maxclients", func(n int64) { set.MaxClients.Store(n) }),
@@ -78,6 +78,12 @@ func (s *Server) puts() []put {
 		{[]string{"stop-writes-on-bgsave-error", "save"}, func(config.Snapshot) error { s.saver.Review(); return nil }},
 		{[]string{"maxmemory-policy", "lfu-log-factor", "lfu-decay-time"}, s.putPolicy},
 		{[]string{"client-output-buffer-limit"}, s.putOutputLimits},
+		{[]string{"maxmemory-clients"}, func(c config.Snapshot) error {
+			v := c.Value("maxmemory-clients")
+			percent, _ := v.Percent()
+			s.engine.SetClientLimit(v.Int(), percent)
+			return nil
+		}},
 		{[]string{"oom-score-adj", "oom-score-adj-values"}, s.putOOMScore},
 	}
 	list = append(list, encodingPuts(&set.Encoding)...)

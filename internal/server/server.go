@@ -140,6 +140,9 @@ func (s *Server) build(loaded *config.Loaded) error {
 	s.engine.Libraries = &s.scripts
 	s.scripts.Log = s.logOfScript
 	s.engine.Register(all)
+	s.engine.ClientMemory.Evicted = func(c *engine.Session) {
+		s.log.Info("Evicted a client: " + command.ClientLine(c, int64(s.engine.Clock.Now())))
+	}
 	return nil
 }
 
@@ -196,6 +199,7 @@ func (s *Server) Run(ctx context.Context) (failed error) {
 		return err
 	}
 	s.loops, s.streams = loops, transport.NewGoroutines(s.engine, opts)
+	s.measureBase()
 	if s.bus != nil {
 		if err := s.bus.Load(); err != nil {
 			return err
@@ -211,6 +215,14 @@ func (s *Server) Run(ctx context.Context) (failed error) {
 		loaded <- s.load(ctx)
 	}()
 	return s.await(ctx, loaded)
+}
+
+// measureBase tells the engine what this process takes while it has no data: the objects of the Go heap that are alive.
+func (s *Server) measureBase() {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	s.engine.SetBase(int64(m.HeapAlloc))
 }
 
 func (s *Server) banner() {

@@ -5,7 +5,6 @@ import (
 	"os"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"github.com/covey-db/covey/internal/engine"
 	"golang.org/x/sys/unix"
@@ -35,7 +34,6 @@ type conn struct {
 	take      func(raw engine.Raw, unread []byte)
 	raw       net.Conn               // after the hand-over
 	later     []func(*engine.Worker) // posted while it was away
-	softSince time.Time
 
 	shownIn, shownOut atomic.Int32 // for Buffered
 }
@@ -93,8 +91,25 @@ func (c *conn) wantsInput() bool {
 	return len(c.in) < aheadBytes
 }
 
+// readsMax is how often a connection is read in one turn while an argument that is known to be long arrives.
+const readsMax = 8
+
 // read takes what the socket has and executes it; false when the runner lost the loop.
 func (r *runner) read(c *conn) bool {
+	for range readsMax {
+		full, mine := r.readOnce(c)
+		if !mine {
+			return false
+		}
+		if !full || c.closed || c.away || c.queued || c.s.Need() == 0 || !c.wantsInput() {
+			return true
+		}
+	}
+	return true
+}
+
+// readOnce is one read; full says that there may be more to read.
+func (r *runner) readOnce(c *conn) (full, mine bool) {
 	buf := r.buf
 	direct := len(c.in) == 0
 	if !direct {
@@ -110,8 +125,9 @@ func (r *runner) read(c *conn) bool {
 		default:
 			r.close(c)
 		}
-		return true
+		return false, true
 	}
+	full = n == len(buf)
 	r.w.Counters.NetIn.Add(int64(n))
 	r.w.Counters.Reads.Add(1)
 	if !direct {
@@ -119,11 +135,14 @@ func (r *runner) read(c *conn) bool {
 		if int64(len(c.in)) > r.l.e.Settings.MaxQueryBuffer.Load() {
 			r.l.e.Stats.QueryLimit.Add(1)
 			r.close(c)
-			return true
+			return false, true
 		}
-		return r.advance(c)
+		if !r.holds(c) {
+			return false, true
+		}
+		return full, r.advance(c)
 	}
-	return r.process(c, buf[:n], true)
+	return full, r.process(c, buf[:n], true)
 }
 
 // room makes space behind the unused input and returns it: as much as the pending value needs, but never more than
@@ -194,6 +213,12 @@ func (r *runner) collect(c *conn) bool {
 		return false
 	}
 	e := r.l.e
+	if c.s.OverHard(o.Len() + c.outLen) {
+		o.Reset()
+		e.Stats.OutputLimit.Add(1)
+		r.close(c)
+		return false
+	}
 	if at := c.s.Written(); e.Gate.Holds(at) {
 		r.gate(c, at)
 	}
@@ -324,16 +349,29 @@ func (r *runner) checkLimit(c *conn) bool {
 		return true
 	}
 	r.rearm(c)
-	if overOutput(r.l.e, outputClass(c.s.Flags()), c.outLen, &c.softSince) {
+	if c.s.OverOutput(c.outLen) {
 		r.l.e.Stats.OutputLimit.Add(1)
 		r.close(c)
 		return false
 	}
-	return true
+	return r.holds(c)
+}
+
+// holds tells the session what its connection takes; false when it took too much and was closed.
+func (r *runner) holds(c *conn) bool {
+	h := engine.Holding{Query: len(c.in), Behind: behind(c.s, c.in), QueryFree: cap(c.in) - len(c.in), Output: c.outLen, Pieces: len(c.out)}
+	if c.closed || c.s.Hold(h) {
+		return !c.closed
+	}
+	r.close(c)
+	return false
 }
 
 // settle decides what comes next for a connection after its turn.
 func (r *runner) settle(c *conn) bool {
+	if !c.s.Taken() && !r.holds(c) {
+		return true
+	}
 	switch {
 	case c.closed:
 		return true

@@ -22,14 +22,13 @@ type netConn struct {
 	mail mailbox[delivery]
 	dead atomic.Bool // what was written need not arrive any more
 
-	mu        sync.Mutex // the session's thread; guards what follows
-	turn      sync.Cond  // input may be wanted again, or the connection is to end
-	s         *engine.Session
-	in        []byte
-	take      func(raw engine.Raw, unread []byte)
-	ended     bool
-	softSince time.Time
-	shownIn   atomic.Int32
+	mu      sync.Mutex // the session's thread; guards what follows
+	turn    sync.Cond  // input may be wanted again, or the connection is to end
+	s       *engine.Session
+	in      []byte
+	take    func(raw engine.Raw, unread []byte)
+	ended   bool
+	shownIn atomic.Int32
 }
 
 // delivery is what another goroutine has for a connection: work, or without it a message.
@@ -161,6 +160,9 @@ func (c *netConn) arrived(b []byte) bool {
 		c.dead.Store(true)
 		return false
 	}
+	if !c.holds() {
+		return false
+	}
 	w := c.g.worker()
 	defer c.g.release(w)
 	w.Counters.NetIn.Add(int64(len(b)))
@@ -186,7 +188,17 @@ func (c *netConn) advance(w *engine.Worker) bool {
 	if len(c.in) == 0 {
 		c.in = nil
 	}
-	return c.send(w) && !c.s.Closing() && !c.s.Taken()
+	return c.send(w) && !c.s.Closing() && !c.s.Taken() && c.holds()
+}
+
+// holds tells the session what its connection takes; false when that is too much and it has to end.
+func (c *netConn) holds() bool {
+	h := engine.Holding{Query: len(c.in), Behind: behind(c.s, c.in), QueryFree: cap(c.in) - len(c.in), Output: c.sink.Waiting()}
+	if c.s.Hold(h) {
+		return true
+	}
+	c.dead.Store(true)
+	return false
 }
 
 // send writes what the worker collected, once its effects are as durable as configured; the lock is held. false ends the
@@ -196,6 +208,11 @@ func (c *netConn) send(w *engine.Worker) bool {
 		return true
 	}
 	defer w.Out.Reset()
+	if c.s.OverHard(w.Out.Len() + c.sink.Waiting()) {
+		c.g.e.Stats.OutputLimit.Add(1)
+		c.dead.Store(true)
+		return false
+	}
 	if at := c.s.Written(); c.g.e.Gate.Holds(at) {
 		open := make(chan struct{})
 		c.g.e.Gate.Wait(at, func() { close(open) })
@@ -214,7 +231,7 @@ func (c *netConn) send(w *engine.Worker) bool {
 		w.Counters.NetOut.Add(int64(len(p)))
 	}
 	w.Counters.Writes.Add(1)
-	if n := c.sink.Waiting(); n > 0 && overOutput(c.g.e, outputClass(c.s.Flags()), n, &c.softSince) {
+	if n := c.sink.Waiting(); n > 0 && c.s.OverOutput(n) {
 		c.g.e.Stats.OutputLimit.Add(1)
 		c.dead.Store(true)
 		return false

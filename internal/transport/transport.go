@@ -87,34 +87,16 @@ func addrText(a net.Addr) string {
 	return strings.TrimPrefix(t.IP.String(), "::ffff:") + ":" + strconv.Itoa(t.Port)
 }
 
-// outputClass is the row of client-output-buffer-limit for a session: 0 normal, 1 replica, 2 pubsub.
-func outputClass(flags uint32) int {
-	switch {
-	case flags&engine.FlagReplica != 0:
-		return 1
-	case flags&engine.FlagPubSub != 0:
-		return 2
-	}
-	return 0
-}
-
-// overOutput says whether a connection with n waiting bytes is over its limit; since is when it went over the soft one.
-func overOutput(e *engine.Engine, class, n int, since *time.Time) bool {
-	limit := &e.Settings.OutputLimits[class]
-	if hard := limit.HardBytes.Load(); hard > 0 && int64(n) > hard {
-		return true
-	}
-	soft := limit.SoftBytes.Load()
-	if soft == 0 || int64(n) <= soft {
-		*since = time.Time{}
-		return false
-	}
-	if since.IsZero() {
-		*since = time.Now()
-		return false
-	}
-	return time.Since(*since) > time.Duration(limit.SoftSeconds.Load())*time.Second
-}
-
 // pushBytesMax is how much of what is posted or pushed may collect before it is sent.
 const pushBytesMax = 1 << 20
+
+// behindBytesMin is how much input has to wait before the arguments that are complete are told apart.
+const behindBytesMin = 32 << 10
+
+// behind is how many bytes of the input that waits are whole arguments.
+func behind(s *engine.Session, in []byte) int {
+	if len(in) < behindBytesMin {
+		return 0
+	}
+	return min(s.Behind(), len(in))
+}

@@ -206,6 +206,25 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// An array may have as many elements as there is memory for: its length and what is added behind its end stay right.
+func TestLongArray(t *testing.T) {
+	vm := newTestVM()
+	for _, body := range []string{
+		"local t = {} for i = 1, 2100000 do t[i] = i end t[#t+1] = 1 return {#t, t[2097152]}",
+		"local t = {} for i = 1, 2100000 do t[i] = i end table.insert(t, 1) return {#t, t[2097152]}",
+	} {
+		p, err := Compile(body, "sha")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &Reply{Proto: resp.RESP2, Err: func(string, bool) {}}
+		vm.Eval(&testHost{vm: vm, until: time.Now().Add(time.Minute)}, p, nil, nil, r)
+		if got := string(r.Out); got != "*2\r\n:2100001\r\n:2097152\r\n" {
+			t.Errorf("%s: %q", body, got)
+		}
+	}
+}
+
 // A script cannot reach what the sandbox keeps from it, however it tries.
 func TestSandbox(t *testing.T) {
 	vm := newTestVM()

@@ -46,7 +46,7 @@ const (
 	registersMax  = 1_000_000 // values on the stack
 	registersInit = 1024
 	registersStep = 4096
-	arrayIndexMax = 1 << 21 // keys up to here are kept in an array, with whatever space is between them
+	arrayIndexMax = 1 << 24 // keys up to here are kept in an array, with whatever space is between them
 )
 
 // VM is a machine. One goroutine uses it at a time.

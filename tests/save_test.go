@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/covey-db/covey/internal/testkit"
+	"github.com/covey-db/covey/internal/testkit/reply"
 )
 
 const saveWithin = 20 * time.Second // of a few thousand keys
@@ -108,4 +109,35 @@ func TestFullDiskStopsWrites(t *testing.T) {
 	must(t, os.Mkdir(gone, 0o755))
 	c.OK(t, "BGSAVE")
 	eventuallyReply(t, saveWithin, s, "+OK", "SET", "a", "5")
+}
+
+// TestReloadUnderWrites: nothing that a client was told to be written is lost while DEBUG RELOAD replaces the data.
+func TestReloadUnderWrites(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Conf: []string{"enable-debug-command yes"}})
+	c, w := s.Dial(t), s.Dial(t)
+	c.OK(t, "DEBUG", "POPULATE", "20000")
+	stop, counted := make(chan struct{}), make(chan int)
+	go func() {
+		n := 0
+		defer func() { counted <- n }()
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			v, err := w.Try("INCR", "counter")
+			if err != nil {
+				return
+			}
+			if v.Kind == reply.Int {
+				n++
+			}
+		}
+	}()
+	for range 20 {
+		c.OK(t, "DEBUG", "RELOAD")
+	}
+	close(stop)
+	c.Want(t, `"`+strconv.Itoa(<-counted)+`"`, "GET", "counter")
 }

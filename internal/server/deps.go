@@ -98,8 +98,13 @@ func (s *Server) rewriteConfig() error {
 // errLibrariesThere ends DEBUG RELOAD NOFLUSH: what the file holds is there already.
 var errLibrariesThere = errors.New("Error trying to load the RDB dump, a library of functions is there already")
 
-// reload is DEBUG RELOAD.
+// reload is DEBUG RELOAD. From the moment of the save on, clients are told that the data is being loaded: what they wrote
+// after it would be lost, and what they wrote into the emptied data would meet the same key in the file.
 func (s *Server) reload(o command.ReloadOptions) error {
+	s.engine.LockAll()
+	s.engine.SetLoading(true)
+	s.engine.UnlockAll()
+	defer s.engine.SetLoading(false)
 	if o.Save {
 		s.saver.Stop()
 		if err := s.saver.Save(); err != nil {

@@ -545,7 +545,7 @@ func (r *jsonReader) object() lua.LValue {
 	r.descend()
 	t := r.c.L.CreateTable(0, 4)
 	r.next()
-	for r.tok != "T_OBJ_END" {
+	for more := r.tok != "T_OBJ_END"; more; more = r.another("T_OBJ_END", "comma or object end", "object key string") {
 		if r.tok != "T_STRING" {
 			r.unexpected("object key string")
 		}
@@ -557,17 +557,6 @@ func (r *jsonReader) object() lua.LValue {
 		r.next()
 		r.c.vm.charge(3 * elementBytes)
 		t.RawSetString(key, r.value())
-		r.next()
-		if r.tok == "T_OBJ_END" {
-			break
-		}
-		if r.tok != "T_COMMA" {
-			r.unexpected("comma or object end")
-		}
-		r.next()
-		if r.tok == "T_OBJ_END" {
-			r.unexpected("object key string")
-		}
 	}
 	r.depth--
 	return t
@@ -577,21 +566,29 @@ func (r *jsonReader) array() lua.LValue {
 	r.descend()
 	t := r.c.L.NewTable()
 	r.next()
-	for i := 1; r.tok != "T_ARR_END"; i++ {
+	i := 0
+	for more := r.tok != "T_ARR_END"; more; more = r.another("T_ARR_END", "comma or array end", "value") {
+		i++
 		r.c.vm.charge(elementBytes)
 		t.RawSetInt(i, r.value())
-		r.next()
-		if r.tok == "T_ARR_END" {
-			break
-		}
-		if r.tok != "T_COMMA" {
-			r.unexpected("comma or array end")
-		}
-		r.next()
-		if r.tok == "T_ARR_END" {
-			r.unexpected("value")
-		}
 	}
 	r.depth--
 	return t
+}
+
+// another goes on behind an element to the next one; false when the end has come instead. The texts name what else may
+// stand behind an element, and behind a comma.
+func (r *jsonReader) another(end, behindElement, behindComma string) bool {
+	r.next()
+	if r.tok == end {
+		return false
+	}
+	if r.tok != "T_COMMA" {
+		r.unexpected(behindElement)
+	}
+	r.next()
+	if r.tok == end {
+		r.unexpected(behindComma)
+	}
+	return true
 }

@@ -27,6 +27,55 @@ func newTwins(t *testing.T) *twins {
 	return &twins{h: h, redis: server.Dial(t)}
 }
 
+// exchangeDumps gives each server, as the key to, what the other has dumped of the key from; false when there is no such key.
+func (w *twins) exchangeDumps(t rapid.TB, from, to string) bool {
+	t.Helper()
+	theirs, err := w.redis.Try("DUMP", from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := w.h.args("DUMP", from)
+	if ours.IsNil() != theirs.IsNil() {
+		t.Fatalf("DUMP %s: ours %v, theirs %v", from, ours, theirs)
+	}
+	if ours.IsNil() {
+		return false
+	}
+	if v := w.h.args("RESTORE", to, "0", theirs.Text, "REPLACE"); v.Text != "OK" {
+		t.Fatalf("we do not take their dump of %s: %v", from, v)
+	}
+	if v, err := w.redis.Try("RESTORE", to, "0", ours.Text, "REPLACE"); err != nil || v.Text != "OK" {
+		t.Fatalf("they do not take our dump of %s: %v, %v", from, v, err)
+	}
+	return true
+}
+
+// restoreOurs makes a key of both servers what ours dumps of it.
+func (w *twins) restoreOurs(t rapid.TB, key string) {
+	t.Helper()
+	dump := w.h.args("DUMP", key)
+	if dump.IsNil() {
+		return
+	}
+	if v, err := w.redis.Try("RESTORE", key, "0", dump.Text, "REPLACE"); err != nil || v.Text != "OK" {
+		t.Fatalf("they do not take our dump of %s: %v, %v", key, v, err)
+	}
+	w.h.args("RESTORE", key, "0", dump.Text, "REPLACE")
+}
+
+// restoreTheirs makes a key of both servers what redis-server dumps of it.
+func (w *twins) restoreTheirs(t rapid.TB, key string) {
+	t.Helper()
+	dump, err := w.redis.Try("DUMP", key)
+	if err != nil || dump.IsNil() {
+		return
+	}
+	w.redis.Try("RESTORE", key, "0", dump.Text, "REPLACE")
+	if v := w.h.args("RESTORE", key, "0", dump.Text, "REPLACE"); v.Text != "OK" {
+		t.Fatalf("we do not take their dump of %s: %v", key, v)
+	}
+}
+
 // compare sends one command to both and fails when the replies differ. It returns ours.
 func (w *twins) compare(t rapid.TB, args ...string) reply.Value {
 	t.Helper()

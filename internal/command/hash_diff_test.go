@@ -119,23 +119,9 @@ func (w *twins) hashStep(t rapid.TB, args []string) {
 		}
 		w.sameInAnyOrder(t, args...)
 	case "DUMP":
-		dump := w.h.args("DUMP", args[1])
-		if dump.IsNil() {
-			return
-		}
-		if v, err := w.redis.Try("RESTORE", args[1], "0", dump.Text, "REPLACE"); err != nil || v.Text != "OK" {
-			t.Fatalf("redis-server does not take our dump: %v, %v", v, err)
-		}
-		w.h.args("RESTORE", args[1], "0", dump.Text, "REPLACE")
+		w.restoreOurs(t, args[1])
 	case "DUMPBACK":
-		dump, err := w.redis.Try("DUMP", args[1])
-		if err != nil || dump.IsNil() {
-			return
-		}
-		w.redis.Try("RESTORE", args[1], "0", dump.Text, "REPLACE")
-		if v := w.h.args("RESTORE", args[1], "0", dump.Text, "REPLACE"); v.Text != "OK" {
-			t.Fatalf("we do not take their dump: %v", v)
-		}
+		w.restoreTheirs(t, args[1])
 	default:
 		w.sameInAnyOrder(t, args...)
 	}

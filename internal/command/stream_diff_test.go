@@ -227,23 +227,7 @@ func (d *draw) idle() string {
 func (w *streamTwins) moveOver(t rapid.TB, key string) {
 	t.Helper()
 	w.moved = true
-	theirs, err := w.redis.Try("DUMP", key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ours := w.h.args("DUMP", key)
-	if ours.IsNil() != theirs.IsNil() {
-		t.Fatalf("DUMP: ours %v, theirs %v", ours, theirs)
-	}
-	if ours.IsNil() {
-		return
-	}
-	if v, err := w.redis.Try("RESTORE", key, "0", ours.Text, "REPLACE"); err != nil || v.Text != "OK" {
-		t.Fatalf("our dump is not restored: %v, %v", v, err)
-	}
-	if v := w.h.args("RESTORE", key, "0", theirs.Text, "REPLACE"); v.Text != "OK" {
-		t.Fatalf("their dump is not restored: %v", v)
-	}
+	w.exchangeDumps(t, key, key)
 }
 
 // compareStreams compares all there is to know of the streams.

@@ -242,22 +242,8 @@ func TestZSetsAreThoseOfRedis(t *testing.T) {
 // exchange gives each server what the other has dumped of a key.
 func (w *zsetTwins) exchange(t rapid.TB, from, to string) {
 	t.Helper()
-	theirs, err := w.redis.Try("DUMP", from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ours := w.h.args("DUMP", from)
-	if ours.IsNil() != theirs.IsNil() {
-		t.Fatalf("DUMP %s: ours %v, theirs %v", from, ours, theirs)
-	}
-	if ours.IsNil() {
+	if !w.exchangeDumps(t, from, to) {
 		return
-	}
-	if v := w.h.args("RESTORE", to, "0", theirs.Text, "REPLACE"); v.Text != "OK" {
-		t.Fatalf("we do not take their dump of %s: %v", from, v)
-	}
-	if v, err := w.redis.Try("RESTORE", to, "0", ours.Text, "REPLACE"); err != nil || v.Text != "OK" {
-		t.Fatalf("they do not take our dump of %s: %v %v", from, v, err)
 	}
 	w.compare(t, "DEBUG", "DIGEST-VALUE", to)
 	w.compare(t, "OBJECT", "ENCODING", to)

@@ -2,6 +2,7 @@ package clients
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,7 +11,6 @@ import (
 	"time"
 
 	"github.com/covey-db/covey/internal/testkit"
-	"github.com/covey-db/covey/internal/testkit/reply"
 )
 
 const (
@@ -21,7 +21,17 @@ const (
 // place is where a client is run: one node, or a cluster of three primaries and three replicas.
 type place struct {
 	*testkit.Topology
-	cluster bool
+	cluster   bool
+	authority *testkit.Authority // everything goes over TLS; nil: in the clear
+}
+
+// tls is what a client needs to connect, nil where it needs nothing.
+func (p place) tls(t testing.TB) *tls.Config {
+	t.Helper()
+	if p.authority == nil {
+		return nil
+	}
+	return p.authority.Client(t, "node")
 }
 
 func (p place) addresses() []string {
@@ -56,13 +66,6 @@ func (p place) awaitBlocked(t testing.TB) {
 	})
 }
 
-// canTrack tells whether the server knows CLIENT TRACKING; a test of client-side caching is skipped if not.
-func (p place) canTrack(t testing.TB) bool {
-	t.Helper()
-	v := p.Nodes[0].Do(t, "COMMAND", "INFO", "client|tracking")
-	return len(v.Items) == 1 && v.Items[0].Kind == reply.Array && len(v.Items[0].Items) > 0
-}
-
 // library is the source of a library of functions: <name>_put and <name>_get.
 func library(name string) string {
 	return fmt.Sprintf(`#!lua name=%[1]s
@@ -71,14 +74,30 @@ redis.register_function{function_name='%[1]s_get',
   callback=function(keys) return redis.call('GET', keys[1]) end, flags={'no-writes'}}`, name)
 }
 
-// TestClients runs each client in both places. The clients of one place take turns, so that a client that is blocked is the
+// startPlace starts the servers of a place.
+func startPlace(t testing.TB, cluster, secure bool) place {
+	t.Helper()
+	p := place{cluster: cluster}
+	if secure {
+		p.authority = testkit.NewAuthority(t)
+	}
+	if cluster {
+		p.Topology = testkit.StartCluster(t, testkit.ClusterOptions{Primaries: 3, Replicas: []int{0, 1, 2}, TLS: p.authority})
+	} else {
+		p.Topology = &testkit.Topology{Nodes: []*testkit.Server{testkit.Start(t, testkit.Options{TLS: p.authority})}}
+	}
+	return p
+}
+
+// TestClients runs each client in every place. The clients of one place take turns, so that a client that is blocked is the
 // one that is looked for.
 func TestClients(t *testing.T) {
-	places := map[string]string{"single": "single", "cluster": "C6"}
-	for name, topology := range places {
+	for name, o := range map[string]struct{ cluster, secure bool }{
+		"single": {}, "cluster": {cluster: true}, "single over TLS": {secure: true}, "cluster over TLS": {cluster: true, secure: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := place{testkit.StartTopology(t, topology), name == "cluster"}
+			p := startPlace(t, o.cluster, o.secure)
 			t.Run("go-redis", func(t *testing.T) { testGoRedis(t, p) })
 			t.Run("rueidis", func(t *testing.T) { testRueidis(t, p) })
 			t.Run("redigo", func(t *testing.T) { testRedigo(t, p) })
@@ -118,7 +137,10 @@ func runScript(t *testing.T, p place, program string, args ...string) {
 	ctx, cancel := context.WithTimeout(t.Context(), scriptWithin)
 	defer cancel()
 	command := exec.CommandContext(ctx, program, args...)
-	command.Env = append(os.Environ(), fmt.Sprintf("SERVER_TRACKS=%t", p.canTrack(t)))
+	if p.authority != nil {
+		command.Env = append(os.Environ(), "TLS_CERT="+p.authority.Path("node.crt"), "TLS_KEY="+p.authority.Path("node.key"),
+			"TLS_CA="+p.authority.Path("ca.crt"))
+	}
 	out, err := command.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

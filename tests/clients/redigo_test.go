@@ -29,7 +29,8 @@ func testRedigo(t *testing.T, p place) {
 			}
 		}
 	}
-	pool := &redis.Pool{Dial: func() (redis.Conn, error) { return redis.Dial("tcp", owner.Addr()) }, MaxIdle: 2}
+	options := []redis.DialOption{redis.DialUseTLS(p.authority != nil), redis.DialTLSConfig(p.tls(t))}
+	pool := &redis.Pool{Dial: func() (redis.Conn, error) { return redis.Dial("tcp", owner.Addr(), options...) }, MaxIdle: 2}
 	defer func() { _ = pool.Close() }()
 	s := redigoSteps{p, pool, owner}
 	s.pipeline(t)

@@ -17,9 +17,8 @@ type rueidisSteps struct {
 }
 
 func testRueidis(t *testing.T, p place) {
-	tracks := p.canTrack(t)
 	client, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: p.addresses(), DisableCache: !tracks, ForceSingleClient: !p.cluster,
+		InitAddress: p.addresses(), ForceSingleClient: !p.cluster, TLSConfig: p.tls(t),
 	})
 	must(t, err)
 	defer client.Close()
@@ -31,10 +30,6 @@ func testRueidis(t *testing.T, p place) {
 	c.scripts(t, ctx)
 	c.pubsub(t, ctx)
 	c.blocking(t, ctx)
-	if !tracks {
-		t.Log("NOTICE: without CLIENT TRACKING, the client-side cache is left out")
-		return
-	}
 	c.cache(t, ctx)
 }
 

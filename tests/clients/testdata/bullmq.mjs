@@ -2,11 +2,11 @@
 // Lua scripts, streams, sorted sets and blocking pops.
 import { FlowProducer, Queue, QueueEvents, Worker } from 'bullmq';
 import { Cluster, Redis } from 'ioredis';
-import { assert, cluster, nodes, step, until } from './check.mjs';
+import { assert, cluster, nodes, step, tls, until } from './check.mjs';
 
 const open = () => (cluster
-  ? new Cluster(nodes, { slotsRefreshTimeout: 5000, redisOptions: { maxRetriesPerRequest: null } })
-  : new Redis({ ...nodes[0], maxRetriesPerRequest: null }));
+  ? new Cluster(nodes, { slotsRefreshTimeout: 5000, redisOptions: { maxRetriesPerRequest: null, tls } })
+  : new Redis({ ...nodes[0], maxRetriesPerRequest: null, tls }));
 const connections = [];
 const connection = () => { connections.push(open()); return connections.at(-1); };
 const settings = () => ({ connection: connection(), prefix: '{bull}' });

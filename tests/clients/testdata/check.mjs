@@ -1,10 +1,15 @@
 // What the scripts of the JavaScript clients share. A script is called with "single" or "cluster" and the ports of the
 // nodes; each step prints "ok <name>" when it has passed, and the first failure ends the script.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 
 export { assert };
 export const cluster = process.argv[2] === 'cluster';
 export const ports = process.argv.slice(3).map(Number);
+// tls is what a connection needs in the place, undefined where it is in the clear.
+export const tls = process.env.TLS_CA && {
+  ca: readFileSync(process.env.TLS_CA), cert: readFileSync(process.env.TLS_CERT), key: readFileSync(process.env.TLS_KEY),
+};
 export const nodes = ports.map((port) => ({ host: '127.0.0.1', port }));
 
 const stepLimit = 20_000; // milliseconds: far above what a step takes on a loaded machine

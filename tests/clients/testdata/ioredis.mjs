@@ -1,8 +1,9 @@
 // ioredis against one node or a cluster.
 import { Cluster, Redis } from 'ioredis';
-import { assert, blocked, cluster, library, mailbox, nodes, step, until } from './check.mjs';
+import { assert, blocked, cluster, library, mailbox, nodes, step, tls, until } from './check.mjs';
 
-const open = () => (cluster ? new Cluster(nodes, { slotsRefreshTimeout: 5000 }) : new Redis(nodes[0]));
+const openCluster = (options) => new Cluster(nodes, { slotsRefreshTimeout: 5000, redisOptions: { tls }, ...options });
+const open = () => (cluster ? openCluster() : new Redis({ ...nodes[0], tls }));
 const client = open();
 const masters = () => (cluster ? client.nodes('master') : [client]);
 const infos = () => Promise.all(masters().map((node) => node.info('clients')));
@@ -74,7 +75,7 @@ await step('pubsub', async () => {
 });
 
 await step('sharded', async () => {
-  const subscriber = cluster ? new Cluster(nodes, { shardedSubscribers: true, slotsRefreshTimeout: 5000 }) : open();
+  const subscriber = cluster ? openCluster({ shardedSubscribers: true }) : open();
   const box = mailbox();
   subscriber.on('smessage', box.put);
   assert.equal(await subscriber.ssubscribe('io:sharded'), 1);

@@ -1,5 +1,6 @@
 """Debian's python3-redis against one node or a cluster. Each check that passes prints "ok <name>"; the first failure ends
 the script with a traceback."""
+import os
 import sys
 import threading
 import time
@@ -7,6 +8,10 @@ import time
 import redis
 
 CLUSTER = sys.argv[1] == "cluster"
+TLS = {}
+if "TLS_CA" in os.environ:
+    TLS = {"ssl": True, "ssl_ca_certs": os.environ["TLS_CA"], "ssl_certfile": os.environ["TLS_CERT"],
+           "ssl_keyfile": os.environ["TLS_KEY"]}
 PORTS = [int(port) for port in sys.argv[2:]]
 LIBRARY = """#!lua name=pylib
 redis.register_function('pylib_put', function(keys, args) return redis.call('SET', keys[1], args[1]) end)
@@ -16,12 +21,12 @@ redis.register_function{function_name='pylib_get',
 
 def connect():
     if CLUSTER:
-        return redis.RedisCluster(host="127.0.0.1", port=PORTS[0], decode_responses=True)
-    return redis.Redis(port=PORTS[0], decode_responses=True)
+        return redis.RedisCluster(host="127.0.0.1", port=PORTS[0], decode_responses=True, **TLS)
+    return redis.Redis(port=PORTS[0], decode_responses=True, **TLS)
 
 
 def node(port):
-    return redis.Redis(port=port, decode_responses=True)
+    return redis.Redis(port=port, decode_responses=True, **TLS)
 
 
 def until(check, what):

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/covey-db/covey/internal/clock"
@@ -172,6 +171,6 @@ func cmdClientHelp(c *engine.Ctx) {
 
 // parsePositive reads a client id.
 func parsePositive(b []byte) (int64, bool) {
-	n, err := strconv.ParseInt(string(b), 10, 64)
-	return n, err == nil && n > 0
+	n, ok := num.ParseInt(b)
+	return n, ok && n > 0
 }

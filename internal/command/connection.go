@@ -58,16 +58,15 @@ func cmdReset(c *engine.Ctx) {
 }
 
 func cmdSelect(c *engine.Ctx) {
-	n, ok := num.ParseInt(c.Args[1])
+	n, ok := intArg(c, 1, "")
 	switch {
-	case !ok:
-		c.Err(engine.ErrNotInteger)
+	case !ok: // has been replied
 	case c.Engine().ClusterOn && n != 0:
 		c.Err("ERR SELECT is not allowed in cluster mode")
-	case n < 0 || n >= int64(c.Engine().Databases()):
+	case n < 0 || n >= c.Engine().Databases():
 		c.Err(engine.ErrDBIndex)
 	default:
-		c.S.SelectDB(int(n))
+		c.S.SelectDB(n)
 		c.OK()
 	}
 }

@@ -322,3 +322,16 @@ func TestFreezeIsAsked(t *testing.T) {
 		t.Fatalf("froze for %v", asked)
 	}
 }
+
+// Numbers at the edge of what a command takes.
+func TestNumbersOutOfRange(t *testing.T) {
+	newHarness(t).script(`
+		SELECT 16 -> -ERR DB index is out of range
+		SELECT 2147483648 -> -ERR value is out of range, value must between -2147483648 and 2147483647
+		SELECT x -> -ERR value is not an integer or out of range
+		SLOWLOG GET -2 -> -ERR count should be greater than or equal to -1
+		SLOWLOG GET x -> -ERR count should be greater than or equal to -1
+		CLIENT KILL ID 0 -> -ERR client-id should be greater than 0
+		CLIENT KILL ID +1 -> -ERR client-id should be greater than 0
+	`)
+}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/num"
 )
 
 // This file holds SLOWLOG and MONITOR.
@@ -27,7 +28,8 @@ func cmdSlowlogGet(c *engine.Ctx) {
 	}
 	if len(c.Args) == 3 {
 		var ok bool
-		if count, ok = numberWithin(c, 2, -1, 1<<63-1, "ERR count should be greater than or equal to -1"); !ok {
+		if count, ok = num.ParseInt(c.Args[2]); !ok || count < -1 {
+			c.Err("ERR count should be greater than or equal to -1")
 			return
 		}
 	}

@@ -145,6 +145,9 @@ func redisCall(c *call) {
 	c.Return(v)
 }
 
+func plainCall(L *lua.LState) int  { return machineOf(L).invoke(L, "call", redisCall) }
+func plainPcall(L *lua.LState) int { return machineOf(L).invoke(L, "pcall", redisPcall) }
+
 func redisPcall(c *call) {
 	v, _ := c.execute()
 	c.Return(v)

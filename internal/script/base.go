@@ -231,7 +231,7 @@ const sourceCost = 64
 
 func (c *call) load(src, name string) {
 	c.vm.charge(sourceCost * len(src))
-	p, err := compile(src, name)
+	p, err := compile(src, name, false)
 	if err != nil {
 		c.Return(lua.LNil, lua.LString(err.Error()))
 		return

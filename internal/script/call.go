@@ -23,11 +23,20 @@ type native func(c *call)
 
 // fn makes a value of a function of ours.
 func (vm *VM) fn(name string, f native) *lua.LFunction {
-	return vm.L.NewFunction(func(L *lua.LState) int {
-		c := call{L: L, vm: vm, name: name, n: L.GetTop()}
-		f(&c)
-		return c.out
-	})
+	return vm.L.NewFunction(func(L *lua.LState) int { return vm.invoke(L, name, f) })
+}
+
+// invoke calls a function of ours. The call is kept for the next one, unless an error ends it.
+func (vm *VM) invoke(L *lua.LState, name string, f native) int {
+	c := vm.spare
+	if c == nil {
+		c = new(call)
+	}
+	vm.spare = nil
+	*c = call{L: L, vm: vm, name: name, n: L.GetTop()}
+	f(c)
+	vm.spare = c
+	return c.out
 }
 
 func num(n int) lua.LValue { return lua.LNumber(n) }

@@ -11,7 +11,7 @@ import (
 
 // A source is checked for its nesting before the parser sees it, because parser and compiler recurse. Its tree is then
 // changed where the interpreter would build a value of any size in one instruction: a concatenation and an assignment to
-// an index that is computed call functions of ours instead. They stand in the program as constants, so that no script can
+// an index that is computed call functions of ours instead. So do redis.call and redis.pcall. They stand in the program as constants, so that no script can
 // reach or replace them.
 
 const (
@@ -23,6 +23,8 @@ const (
 const (
 	markConcat = "\x00concat"
 	markKey    = "\x00key"
+	markCall   = "\x00call"
+	markPcall  = "\x00pcall"
 )
 
 // syntaxError is why a source is no program.
@@ -30,8 +32,8 @@ type syntaxError struct{ text string }
 
 func (e *syntaxError) Error() string { return e.text }
 
-// compile makes a program of a source; name is what errors call it.
-func compile(source, name string) (p *lua.FunctionProto, err error) {
+// compile makes a program of a source; name is what errors call it. ofScript says that it is a script of EVAL.
+func compile(source, name string, ofScript bool) (p *lua.FunctionProto, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			p, err = nil, &syntaxError{fmt.Sprintf("%s:1: %v", name, r)}
@@ -47,7 +49,7 @@ func compile(source, name string) (p *lua.FunctionProto, err error) {
 	if err != nil {
 		return nil, translate(err, name)
 	}
-	rewriteStmts(chunk)
+	writer{plain: ofScript && namesRedisPlainly(source)}.rewriteStmts(chunk)
 	p, err = lua.Compile(chunk, name)
 	if err != nil {
 		return nil, translate(err, name)
@@ -98,6 +100,10 @@ func place(p *lua.FunctionProto) {
 			p.Constants[i] = concatFn
 		case lua.LString(markKey):
 			p.Constants[i] = keyFn
+		case lua.LString(markCall):
+			p.Constants[i] = callFn
+		case lua.LString(markPcall):
+			p.Constants[i] = pcallFn
 		}
 	}
 	for _, inner := range p.FunctionPrototypes {
@@ -109,106 +115,146 @@ func place(p *lua.FunctionProto) {
 var (
 	concatFn = &lua.LFunction{IsG: true, GFunction: concat, Env: &lua.LTable{Metatable: lua.LNil}}
 	keyFn    = &lua.LFunction{IsG: true, GFunction: checkKey, Env: &lua.LTable{Metatable: lua.LNil}}
+	callFn   = &lua.LFunction{IsG: true, GFunction: plainCall, Env: &lua.LTable{Metatable: lua.LNil}}
+	pcallFn  = &lua.LFunction{IsG: true, GFunction: plainPcall, Env: &lua.LTable{Metatable: lua.LNil}}
 )
 
-func rewriteStmts(list []ast.Stmt) {
-	for i, s := range list {
-		list[i] = rewriteStmt(s)
+// writer changes a tree.
+type writer struct {
+	plain bool // the name redis means the global
+}
+
+// namesRedisPlainly says whether a source uses the name redis in front of a dot only, and environments not at all. Then
+// redis.call in it is the function that it is, which need not be looked up at each call.
+func namesRedisPlainly(source string) bool {
+	const name = "redis"
+	for rest := source; ; {
+		_, after, found := strings.Cut(rest, name)
+		if !found {
+			return !strings.Contains(source, "setfenv")
+		}
+		if !strings.HasPrefix(after, ".") {
+			return false
+		}
+		rest = after
 	}
 }
 
-func rewriteStmt(s ast.Stmt) ast.Stmt {
+// markOf is the name of the function of ours that an expression is, "" for none.
+func (w writer) markOf(x *ast.AttrGetExpr) string {
+	of, ok1 := x.Object.(*ast.IdentExpr)
+	key, ok2 := x.Key.(*ast.StringExpr)
+	switch {
+	case !w.plain || !ok1 || !ok2 || of.Value != "redis":
+	case key.Value == "call":
+		return markCall
+	case key.Value == "pcall":
+		return markPcall
+	}
+	return ""
+}
+
+func (w writer) rewriteStmts(list []ast.Stmt) {
+	for i, s := range list {
+		list[i] = w.rewriteStmt(s)
+	}
+}
+
+func (w writer) rewriteStmt(s ast.Stmt) ast.Stmt {
 	switch x := s.(type) {
 	case *ast.AssignStmt:
-		rewriteExprs(x.Rhs)
+		w.rewriteExprs(x.Rhs)
 		for i, e := range x.Lhs {
 			if t, ok := e.(*ast.AttrGetExpr); ok {
-				t.Object = rewrite(t.Object)
-				t.Key = guardKey(t.Object, rewrite(t.Key))
+				t.Object = w.rewrite(t.Object)
+				t.Key = guardKey(t.Object, w.rewrite(t.Key))
 			} else {
-				x.Lhs[i] = rewrite(e)
+				x.Lhs[i] = w.rewrite(e)
 			}
 		}
 	case *ast.LocalAssignStmt:
-		rewriteExprs(x.Exprs)
+		w.rewriteExprs(x.Exprs)
 	case *ast.FuncCallStmt:
-		x.Expr = rewrite(x.Expr)
+		x.Expr = w.rewrite(x.Expr)
 	case *ast.DoBlockStmt:
-		rewriteStmts(x.Stmts)
+		w.rewriteStmts(x.Stmts)
 	case *ast.WhileStmt:
-		x.Condition = rewrite(x.Condition)
-		rewriteStmts(x.Stmts)
+		x.Condition = w.rewrite(x.Condition)
+		w.rewriteStmts(x.Stmts)
 	case *ast.RepeatStmt:
-		x.Condition = rewrite(x.Condition)
-		rewriteStmts(x.Stmts)
+		x.Condition = w.rewrite(x.Condition)
+		w.rewriteStmts(x.Stmts)
 	case *ast.IfStmt:
-		x.Condition = rewrite(x.Condition)
-		rewriteStmts(x.Then)
-		rewriteStmts(x.Else)
+		x.Condition = w.rewrite(x.Condition)
+		w.rewriteStmts(x.Then)
+		w.rewriteStmts(x.Else)
 	case *ast.NumberForStmt:
-		x.Init, x.Limit = rewrite(x.Init), rewrite(x.Limit)
+		x.Init, x.Limit = w.rewrite(x.Init), w.rewrite(x.Limit)
 		if x.Step != nil {
-			x.Step = rewrite(x.Step)
+			x.Step = w.rewrite(x.Step)
 		}
-		rewriteStmts(x.Stmts)
+		w.rewriteStmts(x.Stmts)
 	case *ast.GenericForStmt:
-		rewriteExprs(x.Exprs)
-		rewriteStmts(x.Stmts)
+		w.rewriteExprs(x.Exprs)
+		w.rewriteStmts(x.Stmts)
 	case *ast.FuncDefStmt:
-		rewriteStmts(x.Func.Stmts)
+		w.rewriteStmts(x.Func.Stmts)
 	case *ast.ReturnStmt:
-		rewriteExprs(x.Exprs)
+		w.rewriteExprs(x.Exprs)
 	}
 	return s
 }
 
-func rewriteExprs(list []ast.Expr) {
+func (w writer) rewriteExprs(list []ast.Expr) {
 	for i, e := range list {
-		list[i] = rewrite(e)
+		list[i] = w.rewrite(e)
 	}
 }
 
-func rewrite(e ast.Expr) ast.Expr {
+func (w writer) rewrite(e ast.Expr) ast.Expr {
 	switch x := e.(type) {
 	case *ast.StringConcatOpExpr:
-		return rewriteConcat(x)
+		return w.rewriteConcat(x)
 	case *ast.AttrGetExpr:
-		x.Object, x.Key = rewrite(x.Object), rewrite(x.Key)
+		if mark := w.markOf(x); mark != "" {
+			return constant(mark, x.Line())
+		}
+		x.Object, x.Key = w.rewrite(x.Object), w.rewrite(x.Key)
 	case *ast.TableExpr:
 		for _, f := range x.Fields {
 			if f.Key != nil {
-				f.Key = guardKey(nil, rewrite(f.Key))
+				f.Key = guardKey(nil, w.rewrite(f.Key))
 			}
-			f.Value = rewrite(f.Value)
+			f.Value = w.rewrite(f.Value)
 		}
 	case *ast.FuncCallExpr:
 		if x.Func != nil {
-			x.Func = rewrite(x.Func)
+			x.Func = w.rewrite(x.Func)
 		}
 		if x.Receiver != nil {
-			x.Receiver = rewrite(x.Receiver)
+			x.Receiver = w.rewrite(x.Receiver)
 		}
-		rewriteExprs(x.Args)
+		w.rewriteExprs(x.Args)
 	case *ast.LogicalOpExpr:
-		x.Lhs, x.Rhs = rewrite(x.Lhs), rewrite(x.Rhs)
+		x.Lhs, x.Rhs = w.rewrite(x.Lhs), w.rewrite(x.Rhs)
 	case *ast.RelationalOpExpr:
-		x.Lhs, x.Rhs = rewrite(x.Lhs), rewrite(x.Rhs)
+		x.Lhs, x.Rhs = w.rewrite(x.Lhs), w.rewrite(x.Rhs)
 	case *ast.ArithmeticOpExpr:
-		x.Lhs, x.Rhs = rewrite(x.Lhs), rewrite(x.Rhs)
+		x.Lhs, x.Rhs = w.rewrite(x.Lhs), w.rewrite(x.Rhs)
 	case *ast.UnaryMinusOpExpr:
-		x.Expr = rewrite(x.Expr)
+		x.Expr = w.rewrite(x.Expr)
 	case *ast.UnaryNotOpExpr:
-		x.Expr = rewrite(x.Expr)
+		x.Expr = w.rewrite(x.Expr)
 	case *ast.UnaryLenOpExpr:
-		x.Expr = rewrite(x.Expr)
+		x.Expr = w.rewrite(x.Expr)
 	case *ast.FunctionExpr:
-		rewriteStmts(x.Stmts)
+		w.rewriteStmts(x.Stmts)
 	}
 	return e
 }
 
 // rewriteConcat makes one call of a row of concatenations.
-func rewriteConcat(x *ast.StringConcatOpExpr) ast.Expr {
+func (w writer) rewriteConcat(x *ast.StringConcatOpExpr) ast.Expr {
 	const argsMax = 100 // registers are few
 	var args []ast.Expr
 	var rest ast.Expr = x
@@ -217,10 +263,10 @@ func rewriteConcat(x *ast.StringConcatOpExpr) ast.Expr {
 		if !ok {
 			break
 		}
-		args = append(args, single(rewrite(c.Lhs)))
+		args = append(args, single(w.rewrite(c.Lhs)))
 		rest = c.Rhs
 	}
-	args = append(args, single(rewrite(rest)))
+	args = append(args, single(w.rewrite(rest)))
 	return callOf(markConcat, args, x.Line())
 }
 
@@ -236,12 +282,16 @@ func single(e ast.Expr) ast.Expr {
 }
 
 func callOf(mark string, args []ast.Expr, line int) ast.Expr {
-	fn := &ast.StringExpr{Value: mark}
-	fn.SetLine(line)
-	c := &ast.FuncCallExpr{Func: fn, Args: args, AdjustRet: true}
+	c := &ast.FuncCallExpr{Func: constant(mark, line), Args: args, AdjustRet: true}
 	c.SetLine(line)
 	c.SetLastLine(line)
 	return c
+}
+
+func constant(mark string, line int) ast.Expr {
+	s := &ast.StringExpr{Value: mark}
+	s.SetLine(line)
+	return s
 }
 
 // guardKey has a computed index checked, unless it cannot be a large number.

@@ -74,7 +74,11 @@ func (d *decoder) value() lua.LValue {
 		n, _ := strconv.ParseInt(string(d.line()), 10, 64)
 		return lua.LNumber(n)
 	case '+':
-		return d.field("ok", lua.LString(d.line()))
+		text := d.line()
+		if string(text) == string(okText) {
+			return d.vm.okTable()
+		}
+		return d.field("ok", lua.LString(text))
 	case '-':
 		return d.failure(string(d.line()))
 	case '*', '>':

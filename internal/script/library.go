@@ -155,7 +155,7 @@ func (vm *VM) Load(code string, hurry bool, log func(level int, text string)) (*
 		return nil, err
 	}
 	_, _, body, _ := metadata(code)
-	p, err := compile(body, "user_function")
+	p, err := compile(body, "user_function", false)
 	if err != nil {
 		return nil, &syntaxError{"Error compiling function: " + err.Error()}
 	}

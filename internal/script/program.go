@@ -20,7 +20,7 @@ func Compile(body, sha string) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := compile(body[skip:], "user_script")
+	p, err := compile(body[skip:], "user_script", true)
 	if err != nil {
 		return nil, &syntaxError{"Error compiling script (new function): " + err.Error()}
 	}
@@ -36,18 +36,17 @@ type Reply struct {
 
 func (vm *VM) strings(list [][]byte) *lua.LTable {
 	t := vm.L.CreateTable(len(list), 0)
-	for i, b := range list {
-		t.RawSetInt(i+1, lua.LString(b))
-	}
+	fill(t, list)
 	return t
 }
 
 // Eval runs a script with its keys and arguments and appends its reply.
 func (vm *VM) Eval(host Host, p *Program, keys, args [][]byte, r *Reply) {
-	vm.globals.RawSetString("KEYS", vm.strings(keys))
-	vm.globals.RawSetString("ARGV", vm.strings(args))
-	v, fail := vm.run(host, vm.bind(p.program))
+	vm.setWords("KEYS", &vm.kept.keys, keys)
+	vm.setWords("ARGV", &vm.kept.args, args)
+	v, fail := vm.run(host, vm.main(p.program))
 	vm.reply(v, fail, p.SHA, r)
+	vm.tidy()
 }
 
 // Call runs a function of a library.

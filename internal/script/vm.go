@@ -64,7 +64,8 @@ type VM struct {
 	handler *lua.LFunction
 	rng     uint64
 
-	host        Host
+	host        Host         // of the script that runs, or of the last one
+	onLook      func()       // its Look
 	proto       resp.Version // of replies to the script
 	json        jsonConfig
 	loading     *Library // library that is being loaded
@@ -72,6 +73,8 @@ type VM struct {
 	libs        map[string]*loadedLibrary
 	argv        [][]byte
 	buffer      []byte // for replies
+	spare       *call  // for the next call of a function of ours
+	kept        kept
 	arena       []byte
 	where       place0
 }
@@ -91,23 +94,19 @@ func NewVM(o Options) *VM {
 	if o.Bytes == 0 {
 		o.Bytes = scriptBytes
 	}
-	vm := &VM{opts: o, watch: newWatch(o.Bytes), views: make(map[*lua.LTable]*lua.LTable), libs: make(map[string]*loadedLibrary), rng: o.Seed & randMask}
+	vm := &VM{opts: o, views: make(map[*lua.LTable]*lua.LTable), libs: make(map[string]*loadedLibrary), rng: o.Seed & randMask}
+	vm.watch = newWatch(vm, o.Bytes)
 	vm.L = lua.NewState(lua.Options{
 		CallStackSize: callsMax, MinimizeStackMemory: true, SkipOpenLibs: true,
 		RegistrySize: registersInit, RegistryGrowStep: registersStep, RegistryMaxSize: registersMax,
 	})
-	vm.L.SetContext(machine{vm.watch, vm})
+	vm.L.SetContext(vm.watch)
 	vm.open()
 	return vm
 }
 
-// machine is the context of an interpreter; functions that are not bound to a machine find it there.
-type machine struct {
-	*watch
-	vm *VM
-}
-
-func machineOf(L *lua.LState) *VM { return L.Context().(machine).vm }
+// machineOf is the machine of an interpreter; functions that are not bound to a machine find it by the context.
+func machineOf(L *lua.LState) *VM { return L.Context().(*watch).vm }
 
 func (vm *VM) chargeString(L *lua.LState, n int) {
 	if n > stringMax {
@@ -127,13 +126,13 @@ type Failure struct {
 
 // run calls a function under watch and gives its first result.
 func (vm *VM) run(host Host, fn *lua.LFunction, args ...lua.LValue) (v lua.LValue, fail *Failure) {
-	vm.host, vm.proto = host, resp.RESP2
-	vm.watch.reset(host.Look)
+	if vm.host != host {
+		vm.host, vm.onLook = host, host.Look
+	}
+	vm.proto = resp.RESP2
+	vm.watch.reset(vm.onLook)
 	vm.json.reset()
-	defer func() {
-		vm.host = nil
-		vm.L.SetTop(0)
-	}()
+	defer vm.L.SetTop(0)
 	vm.L.Push(fn)
 	for _, a := range args {
 		vm.L.Push(a)

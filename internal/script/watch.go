@@ -17,12 +17,14 @@ const (
 	heapSteps    = 1 << 14   // instructions between two looks at the heap
 	scriptBytes  = 512 << 20 // how far the heap may grow while one script runs
 	chargedShare = 8         // the heap is looked at each time a script has asked for this part of it
+	longBytes    = 64 << 10  // what is made of more takes as long as many instructions
 	levelsMax    = 190       // functions of ours and of scripts that call each other through Go's stack
 )
 
 // watch is the context of a machine. The interpreter asks for Done before each instruction, so this is where scripts are
 // counted and ended. One goroutine uses it, except for stop.
 type watch struct {
+	vm      *VM
 	steps   int
 	charged int64 // bytes since the last look at the heap
 	base    uint64
@@ -36,8 +38,8 @@ type watch struct {
 	limit   uint64 // how far the heap may grow
 }
 
-func newWatch(limit uint64) *watch {
-	w := &watch{limit: limit, ended: make(chan struct{}), sample: []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}}
+func newWatch(vm *VM, limit uint64) *watch {
+	w := &watch{vm: vm, limit: limit, ended: make(chan struct{}), sample: []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}}
 	close(w.ended)
 	return w
 }
@@ -46,7 +48,9 @@ func newWatch(limit uint64) *watch {
 func (w *watch) reset(onLook func()) {
 	w.steps, w.charged, w.base, w.dead, w.why, w.nested = 0, 0, 0, false, nil, 0
 	w.onLook = onLook
-	w.stop.Store(nil)
+	if w.stop.Load() != nil {
+		w.stop.Store(nil)
+	}
 }
 
 // errNoMemory is what a script hears that wants too much.
@@ -121,6 +125,9 @@ func (w *watch) step(L *lua.LState) {
 // charge counts bytes that a script is about to get.
 func (vm *VM) charge(n int) {
 	w := vm.watch
+	if n > longBytes && w.onLook != nil {
+		w.onLook()
+	}
 	w.charged += int64(n)
 	if w.charged < int64(w.limit/chargedShare) {
 		return

@@ -52,19 +52,16 @@ func (s *Scripts) cmdFCall(c *engine.Ctx, readOnly bool) {
 	if !ok || !mayBegin(c, f.Flags, readOnly) {
 		return
 	}
-	vm := s.machine(c.Engine(), forFunctions)
-	keys, args := c.Args[3:3+n], c.Args[3+n:]
-	s.run(c, vm, scriptOptions(c, f.Flags, f.Name, false, readOnly), func(h *host, r *script.Reply) {
-		vm.Call(h, f, keys, args, r)
-	})
-	s.giveBack(c.Engine(), vm, forFunctions)
+	m := s.machine(c.Engine(), forFunctions)
+	m.function = f
+	m.runFor(c, n, scriptOptions(c, f.Flags, f.Name, false, readOnly))
 }
 
 // compile loads the code of a library, without putting it in force.
 func (s *Scripts) compile(e *engine.Engine, code string, hurry bool) (*script.Library, error) {
-	vm := s.machine(e, forFunctions)
-	defer s.giveBack(e, vm, forFunctions)
-	return vm.Load(code, hurry, s.Log)
+	m := s.machine(e, forFunctions)
+	defer s.giveBack(e, m)
+	return m.vm.Load(code, hurry, s.Log)
 }
 
 // change puts another set of libraries in force and propagates the command.

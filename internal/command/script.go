@@ -40,7 +40,7 @@ const bodyKeptMax = 4096
 // machines are those that run nothing.
 type machines struct {
 	mu   sync.Mutex // a leaf lock
-	idle []*script.VM
+	idle []*machine
 }
 
 const (
@@ -48,31 +48,49 @@ const (
 	machineBytes = 64 << 10 // what one takes, about
 )
 
-func (s *Scripts) machine(e *engine.Engine, kind int) *script.VM {
+// machine is one, with what it runs.
+type machine struct {
+	*engine.Script // the run: the engine for the script's commands
+	scripts        *Scripts
+	vm             *script.VM
+	kind           int
+	reply          script.Reply
+	stop           func(why error)      // ends the script
+	execute        func(*engine.Script) // runs it
+
+	c          *engine.Ctx      // the command that runs it
+	program    *script.Program  // of EVAL, or nil
+	function   *script.Function // of FCALL
+	keys, args [][]byte
+}
+
+func (s *Scripts) machine(e *engine.Engine, kind int) *machine {
 	m := &s.machines[kind]
 	m.mu.Lock()
 	if n := len(m.idle); n > 0 {
-		vm := m.idle[n-1]
+		one := m.idle[n-1]
 		m.idle = m.idle[:n-1]
 		m.mu.Unlock()
-		return vm
+		return one
 	}
 	m.mu.Unlock()
 	e.Use(machineBytes)
-	return script.NewVM(script.Options{
+	one := &machine{scripts: s, kind: kind, vm: script.NewVM(script.Options{
 		Functions: kind == forFunctions, Version: RedisVersion, VersionNo: redisVersionNumber, Seed: e.Random(),
-	})
+	})}
+	one.stop, one.execute, one.reply.Err = one.vm.Stop, one.run, one.noteError
+	return one
 }
 
 // redisVersionNumber is RedisVersion with two hexadecimal digits for each of its parts.
 const redisVersionNumber = 0x00070204
 
-func (s *Scripts) giveBack(e *engine.Engine, vm *script.VM, kind int) {
-	m := &s.machines[kind]
+func (s *Scripts) giveBack(e *engine.Engine, one *machine) {
+	m := &s.machines[one.kind]
 	m.mu.Lock()
 	keep := len(m.idle) < idleMax
 	if keep {
-		m.idle = append(m.idle, vm)
+		m.idle = append(m.idle, one)
 	}
 	m.mu.Unlock()
 	if !keep {
@@ -85,8 +103,8 @@ func (s *Scripts) cleanMachines() {
 	m := &s.machines[forFunctions]
 	now := s.functions.Now()
 	m.mu.Lock()
-	for _, vm := range m.idle {
-		vm.Forget(now)
+	for _, one := range m.idle {
+		one.vm.Forget(now)
 	}
 	m.mu.Unlock()
 }
@@ -250,12 +268,9 @@ func (s *Scripts) cmdEval(c *engine.Ctx, sum, readOnly bool) {
 	if !mayBegin(c, p.Flags, readOnly) {
 		return
 	}
-	vm := s.machine(c.Engine(), forEval)
-	keys, args := c.Args[3:3+n], c.Args[3+n:]
-	s.run(c, vm, scriptOptions(c, p.Flags, p.SHA, true, readOnly), func(h *host, r *script.Reply) {
-		vm.Eval(h, p, keys, args, r)
-	})
-	s.giveBack(c.Engine(), vm, forEval)
+	m := s.machine(c.Engine(), forEval)
+	m.program = p
+	m.runFor(c, n, scriptOptions(c, p.Flags, p.SHA, true, readOnly))
 }
 
 // mayBegin applies the checks of a script as a whole; false when the refusal has been replied.
@@ -284,46 +299,53 @@ func scriptOptions(c *engine.Ctx, f script.Flags, name string, eval, readOnly bo
 	}
 }
 
-// run runs a script on a machine and replies.
-func (s *Scripts) run(c *engine.Ctx, vm *script.VM, o engine.ScriptOptions, do func(h *host, r *script.Reply)) {
-	o.Stop = vm.Stop
-	h := &host{scripts: s, vm: vm}
-	c.RunScript(o, func(run *engine.Script) {
-		h.Script = run
-		r := &script.Reply{Out: vm.Buffer(), Proto: c.Proto(), Err: func(text string, counted bool) {
-			if !run.GivenUp() {
-				c.NoteError(text, counted)
-			}
-		}}
-		do(h, r)
-		vm.KeepBuffer(r.Out)
-		c.Append(func(dst []byte, _ resp.Version) []byte { return append(dst, r.Out...) })
-	})
+// runFor runs the program or function of a machine for a client, with n keys, and gives the machine back.
+func (m *machine) runFor(c *engine.Ctx, n int, o engine.ScriptOptions) {
+	o.Stop = m.stop
+	m.c, m.keys, m.args = c, c.Args[3:3+n], c.Args[3+n:]
+	c.RunScript(o, m.execute)
+	m.c, m.keys, m.args, m.program, m.function = nil, nil, nil, nil, nil
+	m.scripts.giveBack(c.Engine(), m)
 }
 
-// host is what a script reaches: the engine for its commands, and the log.
-type host struct {
-	*engine.Script
-	scripts *Scripts
-	vm      *script.VM
+func (m *machine) run(s *engine.Script) {
+	m.Script = s
+	r := &m.reply
+	r.Out, r.Proto = m.vm.Buffer(), m.c.Proto()
+	if m.program != nil {
+		m.vm.Eval(m, m.program, m.keys, m.args, r)
+	} else {
+		m.vm.Call(m, m.function, m.keys, m.args, r)
+	}
+	m.vm.KeepBuffer(r.Out)
+	m.c.Append(func(dst []byte, _ resp.Version) []byte { return append(dst, r.Out...) })
+	r.Out = nil
+}
+
+// noteError counts an error that is part of the reply.
+func (m *machine) noteError(text string, counted bool) {
+	if !m.GivenUp() {
+		m.c.NoteError(text, counted)
+	}
 }
 
 // errGivenUp ends a run that is begun again.
 var errGivenUp = errors.New("the script begins again")
 
 // Call implements script.Host.
-func (h *host) Call(args [][]byte) (reply []byte, refusal string) {
-	reply, refusal = h.Script.Call(args)
-	if h.GivenUp() {
-		h.vm.Stop(errGivenUp)
+func (m *machine) Call(args [][]byte) (reply []byte, refusal string) {
+	reply, refusal = m.Script.Call(args)
+	if m.GivenUp() {
+		m.stop(errGivenUp)
 	}
 	return reply, refusal
 }
 
 // Log implements script.Host.
-func (h *host) Log(level int, text string) {
-	if h.scripts.Log != nil {
-		h.scripts.Log(level, text)
+func (m *machine) Log(level int, text string) {
+	if m.scripts.Log != nil {
+		m.Widen() // a log may be slow
+		m.scripts.Log(level, text)
 	}
 }
 

@@ -24,7 +24,14 @@ type Script struct {
 	begun     bool // effects are collected
 	fresh     bool // whether effects are wanted was decided when the script first wrote
 	restart   bool // the run is to be given up and begun again
+
+	brief bool  // the mutexes are still taken, because the run has been short so far
+	since int64 // reading of the clock at the first command, 0 before
+	next  *hold // for a brief run, which nobody else learns about
 }
+
+// briefNanos is how long a script keeps the mutexes of its shards. Then it holds the shards without them.
+const briefNanos = 50_000
 
 // ScriptOptions describe a script.
 type ScriptOptions struct {
@@ -51,15 +58,13 @@ const ErrScriptDeadlock = "ERR The script needs a key that it did not declare, a
 func (c *Ctx) RunScript(o ScriptOptions, run func(s *Script)) {
 	s := c.W.scriptRun()
 	s.begin(c, o)
-	held := c.held
-	if !c.inExec {
-		c.holdShards()
+	s.brief, s.since = !c.inExec, 0
+	if s.brief {
+		s.hold = s.nextHold()
+	} else {
+		s.hold = c.hold
+		s.publish()
 	}
-	s.hold = c.hold
-	c.e.unlockSet(held)
-	c.held = 0
-	s.hold.runs(&s.opts, c.Args)
-	c.W.running.Store(s.hold)
 	at := c.W.Out.mark()
 	for {
 		run(s)
@@ -69,8 +74,52 @@ func (c *Ctx) RunScript(o ScriptOptions, run func(s *Script)) {
 		c.W.Out.cutBack(at)
 		s.beginAgain()
 	}
+	if s.brief {
+		return // the shards are the command's, as if it were any other
+	}
 	c.W.running.Store(nil)
 	s.end()
+}
+
+// nextHold is a hold that nobody has seen.
+func (s *Script) nextHold() *hold {
+	h := s.next
+	if h == nil {
+		h = new(hold)
+		s.next = h
+	}
+	if h.written.Load() {
+		h.written.Store(false)
+		h.firm.Store(false)
+	}
+	h.set = s.c.held
+	return h
+}
+
+// publish gives the mutexes back; others see now who holds the shards.
+func (s *Script) publish() {
+	c := s.c
+	s.hold.runs(&s.opts, c.Args)
+	c.W.running.Store(s.hold)
+	c.e.unlockSet(c.held)
+	c.held, s.in.held = 0, 0
+}
+
+// Widen ends the brief part of a run: others must not wait for its mutexes any longer.
+func (s *Script) Widen() {
+	if !s.brief {
+		return
+	}
+	s.brief = false
+	h := s.hold
+	s.next = nil
+	h.begun = time.Now()
+	if s.since != 0 {
+		h.begun = s.c.W.epoch.Add(time.Duration(s.since))
+	}
+	s.e.mark(h.set, h)
+	s.c.hold = h
+	s.publish()
 }
 
 func (w *Worker) scriptRun() *Script {
@@ -151,6 +200,7 @@ func (s *Script) GivenUp() bool { return s.restart }
 
 // Look makes others hear BUSY when the script has run for long. It is called now and then.
 func (s *Script) Look() {
+	s.Widen()
 	limit := s.e.busyAfter()
 	if limit == 0 || time.Since(s.hold.begun) < limit {
 		return
@@ -178,19 +228,25 @@ func (s *Script) Call(args [][]byte) (reply []byte, refusal string) {
 		in.W.Out.cutBack(mark)
 		return nil, s.refuse(cmd, errNonLocal)
 	}
-	if refusal = s.reserve(set); refusal != "" {
-		return nil, s.refuse(cmd, refusal)
+	if s.brief && (!cmd.keyed || set&^s.hold.set != 0) {
+		s.Widen()
 	}
-	s.e.lockUnlessHeld(set, s.hold)
+	if s.brief {
+		set = s.hold.set
+	} else {
+		if refusal = s.reserve(set); refusal != "" {
+			return nil, s.refuse(cmd, refusal)
+		}
+		s.e.lockUnlessHeld(set, s.hold)
+	}
 	in.held, in.hold = set, s.hold
 	if s.e.ClusterOn && cmd.keyed && !s.own.primaryLink {
 		if refusal = s.routed(cmd, mark); refusal != "" {
-			s.e.unlockSet(set)
-			in.held = 0
+			s.release()
 			return nil, s.refuse(cmd, refusal)
 		}
 	}
-	if !s.fresh && (cmd.write || cmd.mayReplicate) {
+	if !s.fresh && !s.brief && (cmd.write || cmd.mayReplicate) {
 		s.fresh = true
 		if !s.c.inExec {
 			s.c.decideLogging() // it may have been switched while the script only read
@@ -203,15 +259,36 @@ func (s *Script) Call(args [][]byte) (reply []byte, refusal string) {
 		in.remember(s.c.S)
 	}
 	in.endCommand()
-	s.e.unlockSet(in.held)
-	in.held = 0
-	in.W.count(cmd, in.W.nanos()-start, in.failed)
+	s.release()
+	end := in.W.nanos()
+	in.W.count(cmd, end-start, in.failed)
+	if s.brief {
+		s.passed(start, end)
+	}
 	if s.e.monitors.count.Load() > 0 {
 		in.tellMonitors(cmd, "lua")
 	}
 	reply = in.W.Out.since(mark)
 	in.W.Out.cutBack(mark)
 	return reply, ""
+}
+
+// release gives back what a command of the script has locked.
+func (s *Script) release() {
+	if !s.brief {
+		s.e.unlockSet(s.in.held)
+	}
+	s.in.held = 0
+}
+
+// passed ends the brief part of a run in time.
+func (s *Script) passed(start, end int64) {
+	if s.since == 0 {
+		s.since = start
+	}
+	if end-s.since > briefNanos {
+		s.Widen()
+	}
 }
 
 // since is everything behind a mark; it lives until something is appended.

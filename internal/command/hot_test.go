@@ -40,6 +40,8 @@ var hotPaths = []hotPath{
 	{"xread", false, []string{"XADD s 1 a 1", "XADD s 2 a 2"}, []string{"XREAD", "STREAMS", "s", "1"}},
 	{"get in a cluster", true, []string{"SET foo bar"}, []string{"GET", "foo"}},
 	{"moved", true, nil, []string{"GET", "bar"}},
+	{"eval", false, nil, []string{"EVAL", "return redis.call('set', KEYS[1], ARGV[1])", "1", "key:000000000001", "v"}},
+	{"eval without keys", false, nil, []string{"EVAL", "return 1", "0"}},
 	{"ping", false, nil, []string{"PING"}},
 }
 

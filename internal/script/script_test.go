@@ -279,3 +279,35 @@ func FuzzScript(f *testing.F) {
 		}
 	})
 }
+
+// What a script does to the tables it is given is not there for the next one.
+func TestTablesAreAsNewForEachScript(t *testing.T) {
+	vm := newTestVM()
+	state := "local r = redis.call('raw', '+OK\\r\\n') " +
+		"return {#KEYS, KEYS[1] or '', KEYS.x or '', tostring(getmetatable(KEYS)), r.ok, r.x or '', r[1] or '', tostring(getmetatable(r)), tostring(next(r, 'ok'))}"
+	want := "*9\r\n:1\r\n$1\r\nk\r\n$0\r\n\r\n$3\r\nnil\r\n$2\r\nOK\r\n$0\r\n\r\n$0\r\n\r\n$3\r\nnil\r\n$3\r\nnil\r\n"
+	for _, change := range []string{
+		"KEYS[1] = 'other'", "KEYS[2] = 'more'", "KEYS.x = 1", "KEYS[1] = nil", "setmetatable(KEYS, {})", "table.remove(KEYS)",
+		"r.ok = 'no'", "r.x = 1", "r[1] = 1", "r.ok = nil", "r.err = 'e'", "setmetatable(r, {})", "setfenv(1, {})", "error('e')",
+		"for i = 1, 20 do redis.call('raw', '+OK\\r\\n').x = i end",
+	} {
+		eval(t, vm, "local r = redis.call('raw', '+OK\\r\\n') "+change+" return r", "k")
+		if got := eval(t, vm, state, "k"); got != want {
+			t.Errorf("after %s: %q", change, got)
+		}
+	}
+}
+
+// A name that is not the global redis is looked up.
+func TestCallOfAnotherRedis(t *testing.T) {
+	vm := newTestVM()
+	for body, want := range map[string]string{
+		"local redis = {call = function() return 7 end} return redis.call('x')":                                       ":7\r\n",
+		"local function f() return redis.call('x') end setfenv(f, {redis={call=function() return 8 end}}) return f()": ":8\r\n",
+		"return pcall(redis.call, 'raw', ':9\\r\\n') and 1":                                                           ":1\r\n",
+	} {
+		if got := eval(t, vm, body); got != want {
+			t.Errorf("%s: %q", body, got)
+		}
+	}
+}

@@ -28,7 +28,7 @@ func infoServer(w *infoWriter) {
 	w.add("redis_git_dirty", 0)
 	w.add("redis_build_id", "0")
 	w.add("redis_mode", mode)
-	w.add("os", runtime.GOOS+" "+runtime.GOARCH)
+	w.add("os", operatingSystem())
 	w.add("arch_bits", 64)
 	w.add("monotonic_clock", "POSIX clock_gettime")
 	w.add("multiplexing_api", "epoll")

@@ -94,6 +94,11 @@ func valuesOf(samples map[string]string) []string {
 			all = append(all, port.ReplaceAllString(sample, "")+" "+value)
 		}
 	}
+	for sample := range samples {
+		if nameOf(sample) == "redis_instance_info" { // its other labels tell servers apart
+			all = append(all, regexp.MustCompile(`os="[^"]*"`).FindString(sample))
+		}
+	}
 	slices.Sort(all)
 	return all
 }

@@ -67,6 +67,7 @@ func emptyDB(c *engine.Ctx, db int) {
 			s.TouchAll(db, func(db int, name string) bool { return isLive(c, s.Part, db, name) })
 			c.DatabaseChanged(s, db)
 			s.Part.DetachDB(db)
+			c.Engine().Flushed()
 			c.CountChanges(int(n))
 		}
 		return true

@@ -92,7 +92,8 @@ func infoClients(w *infoWriter) {
 	}
 	maxIn, maxOut := e.ClientMemory.Recent()
 	w.add("connected_clients", clients)
-	w.add("cluster_connections", 0)
+	links, _ := w.d.busLinks()
+	w.add("cluster_connections", links)
 	w.add("maxclients", e.Settings.MaxClients.Load())
 	w.add("client_recent_max_input_buffer", maxIn)
 	w.add("client_recent_max_output_buffer", maxOut)
@@ -161,7 +162,8 @@ func infoMemory(w *infoWriter) {
 	w.add("mem_total_replication_buffers", w.d.replicationBytes())
 	w.add("mem_clients_slaves", m.behind)
 	w.add("mem_clients_normal", m.clients)
-	w.add("mem_cluster_links", 0)
+	_, queued := w.d.busLinks()
+	w.add("mem_cluster_links", queued)
 	w.add("mem_aof_buffer", 0)
 	w.add("mem_allocator", "covey-arenas")
 	w.add("active_defrag_running", 0)
@@ -331,6 +333,13 @@ func infoKeyspace(w *infoWriter) {
 			w.add("db"+strconv.Itoa(db), fmt.Sprintf("keys=%d,expires=%d,avg_ttl=0", n, expires[db]))
 		}
 	}
+}
+
+func (d Deps) busLinks() (links int, bytes int64) {
+	if d.BusLinks == nil {
+		return 0, 0
+	}
+	return d.BusLinks()
 }
 
 func (d Deps) replicationBytes() int64 {

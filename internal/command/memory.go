@@ -79,11 +79,22 @@ func measureMemory(c *engine.Ctx, d Deps) (m memoryFigures) {
 	}
 	if history := c.Engine().Log.History(); history.On {
 		m.backlog = history.End - history.Start
-		m.behind = max(0, m.backlog-history.KeepBytes)
+		if replicasAttached(c.Engine()) {
+			m.behind = max(0, m.backlog-history.KeepBytes)
+		}
 	}
 	m.base, m.clients = c.Engine().Base(), c.Engine().ClientMemory.Sum()
 	m.used = c.Engine().UsedMemory() + m.backlog
 	return m
+}
+
+func replicasAttached(e *engine.Engine) bool {
+	for _, s := range e.Clients.All() {
+		if s.Flags()&engine.FlagReplica != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // ratio is a/b, 0 for nothing.

@@ -86,7 +86,7 @@ func cmdSetRange(c *engine.Ctx) {
 	if !exists {
 		c.Part(0).SetString(c.DB(), c.Key(0), nil, 0)
 	}
-	value := rawValue(c, length, length > old)
+	value := rawValue(c, length, exists && length > old)
 	if int(offset) > old {
 		clear(value[old:offset])
 	}

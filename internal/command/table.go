@@ -31,6 +31,8 @@ type Deps struct {
 	Sampler *Sampler
 	// Replication and Persistence are the sections of INFO whose state lives in those packages.
 	Replication, Persistence func() [][2]string
+	// BusLinks tells how many links to other nodes there are, and the bytes that wait in them. May be nil.
+	BusLinks func() (links int, bytes int64)
 	// ReplicationBytes is the memory of the log that is kept for replicas.
 	ReplicationBytes func() int64
 	// Reload is DEBUG RELOAD: it saves the data set, empties the keyspace and loads the file again, or parts of that.

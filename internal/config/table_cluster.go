@@ -15,6 +15,7 @@ func clusterDirectives() []Directive {
 		{Name: "cluster-require-full-coverage", Kind: Bool, Default: "yes"},
 		{Name: "cluster-allow-reads-when-down", Kind: Bool, Default: "no"},
 		{Name: "cluster-allow-pubsubshard-when-down", Kind: Bool, Default: "yes"},
+		{Name: "cluster-slot-stats-enabled", Kind: Bool, Is: Own, Default: "no"},
 		{Name: "cluster-link-sendbuf-limit", Kind: Memory, Max: int64Max, Default: "0"},
 		{Name: "cluster-announce-ip", Kind: Text, Is: EmptyUnset},
 		{Name: "cluster-announce-hostname", Kind: Text, Is: EmptyUnset, check: checkHostname},

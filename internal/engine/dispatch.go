@@ -46,6 +46,9 @@ func (c *Ctx) execute(start int64) (end int64, again bool) {
 	}
 	if cmd != nil {
 		c.W.count(cmd, end-start, c.failed)
+		if c.e.SlotStats.Enabled() {
+			c.costs(end-start, mark)
+		}
 		if end-start >= c.e.Timing.remarkable.Load() {
 			c.remark(cmd, end-start)
 		}

@@ -46,6 +46,7 @@ type Engine struct {
 	Log          *Log
 	Gate         Gate
 	Stats        Stats
+	SlotStats    SlotStats
 	Errors       ErrorStats
 	Pause        Pause
 	Routes       Routes
@@ -68,6 +69,7 @@ type Engine struct {
 	hasher   keyspace.Hasher
 	dbs      int
 	used     *atomic.Int64
+	flushed  atomic.Bool  // databases were put aside since FreeTrash last had nothing left
 	base     atomic.Int64 // bytes that the node took before it had any data
 	shards   [keyspace.Shards]Shard
 	started  clock.Millis

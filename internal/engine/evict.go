@@ -85,6 +85,9 @@ func (ev *Evictor) makeRoom(c *Ctx) bool {
 	if ev.Policy() == NoEviction || c.held != 0 {
 		return false
 	}
+	if ev.e.flushed.Load() && ev.freeTrash(limit) {
+		return true
+	}
 	start := c.W.nanos()
 	defer func() { ev.e.NoteEvent("eviction-cycle", c.W.nanos()-start) }()
 	for range evictionsPerCommand {
@@ -96,6 +99,20 @@ func (ev *Evictor) makeRoom(c *Ctx) bool {
 		}
 	}
 	return true // the rest is left to the next commands and the cron
+}
+
+// freeTrash frees some of what was flushed, before anything has to go that is still wanted; true when that is enough.
+func (ev *Evictor) freeTrash(limit int64) bool {
+	for i := range ev.e.shards {
+		s := ev.e.Lock(i)
+		s.Part.FreeSome(evictionsPerCommand)
+		s.Part.Arena().Publish()
+		s.Unlock()
+		if ev.e.fits(limit) {
+			return true
+		}
+	}
+	return false
 }
 
 // EvictCycle drops keys while nobody sends commands, as after a change of maxmemory. It returns whether more has to go.

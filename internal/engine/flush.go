@@ -5,18 +5,24 @@ func (e *Engine) Shards() int { return len(e.shards) }
 
 // FreeTrash frees what was flushed, a bounded number of records under one hold of a lock, until nothing is left.
 func (e *Engine) FreeTrash(perHold int) {
+	e.flushed.Store(false)
 	for i := range e.shards {
 		s := &e.shards[i]
 		for left := int64(1); left > 0; {
 			s.mu.Lock()
 			left = s.Part.FreeSome(perHold)
+			s.Part.Arena().Publish()
 			s.mu.Unlock()
 		}
 	}
 }
 
+// Flushed tells that something was put aside which FreeTrash frees.
+func (e *Engine) Flushed() { e.flushed.Store(true) }
+
 // DetachAll empties every database of a shard, whose lock is held. FreeTrash gives the memory back.
 func (e *Engine) DetachAll(shard int) {
+	e.Flushed()
 	for db := range e.dbs {
 		e.shards[shard].Part.DetachDB(db)
 	}

@@ -71,9 +71,19 @@ func (c *Ctx) unlock() {
 	if c.inExec {
 		return
 	}
+	if c.e.Settings.maxMemory.Load() > 0 {
+		c.e.publish(c.held)
+	}
 	c.e.unlockSet(c.held)
 	c.held = 0
 	c.serveLate()
+}
+
+// publish brings UsedMemory up to date with the shards of a set, which are locked.
+func (e *Engine) publish(set uint64) {
+	for ; set != 0; set &= set - 1 {
+		e.shards[bits.TrailingZeros64(set)].Part.Arena().Publish()
+	}
 }
 
 // LockAll takes the whole keyspace for the rest of the command, for commands that change or cut all of it.

@@ -123,6 +123,7 @@ func (e *Engine) ResetStats() {
 	}
 	e.Errors.Reset()
 	e.ForgetDurations()
+	e.SlotStats.Reset()
 }
 
 // errorKindsMax bounds how many different error codes are counted; texts of scripts could make more.

@@ -29,6 +29,7 @@ func (s *Server) deps() command.Deps {
 		Sampler:          &s.sampler,
 		Replication:      s.repl.Info,
 		ReplicationBytes: s.repl.BufferBytes,
+		BusLinks:         s.busLinks,
 		Persistence:      s.saver.Info,
 		Reload:           s.reload,
 		FlushedAll:       s.saver.Flushed,
@@ -47,6 +48,14 @@ func (s *Server) deps() command.Deps {
 		d.SaveUsers = s.saveUsers
 	}
 	return d
+}
+
+// busLinks counts the links of the cluster bus and the bytes that wait in them.
+func (s *Server) busLinks() (links int, bytes int64) {
+	if s.bus == nil {
+		return 0, 0
+	}
+	return s.bus.Links()
 }
 
 // broadcast hands a message to the other nodes of the cluster.

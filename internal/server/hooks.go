@@ -65,6 +65,7 @@ func (s *Server) puts() []put {
 		toggle("cluster-require-full-coverage", set.FullCoverage.Store),
 		toggle("cluster-allow-reads-when-down", set.ReadsWhenDown.Store),
 		toggle("cluster-allow-pubsubshard-when-down", set.PubsubWhenDown.Store),
+		toggle("cluster-slot-stats-enabled", s.engine.SlotStats.Enable),
 		toggle("protected-mode", set.ProtectedMode.Store),
 		{[]string{"enable-debug-command"}, func(c config.Snapshot) error {
 			set.DebugAllowed.Store(gateOf(c.String("enable-debug-command")))

@@ -97,19 +97,19 @@ const readsMax = 8
 // read takes what the socket has and executes it; false when the runner lost the loop.
 func (r *runner) read(c *conn) bool {
 	for range readsMax {
-		full, mine := r.readOnce(c)
+		some, mine := r.readOnce(c)
 		if !mine {
 			return false
 		}
-		if !full || c.closed || c.away || c.queued || c.s.Need() == 0 || !c.wantsInput() {
+		if !some || c.closed || c.away || len(c.in) < behindBytesMin || c.s.Need() == 0 || !c.wantsInput() {
 			return true
 		}
 	}
 	return true
 }
 
-// readOnce is one read; full says that there may be more to read.
-func (r *runner) readOnce(c *conn) (full, mine bool) {
+// readOnce is one read; some says that it brought something.
+func (r *runner) readOnce(c *conn) (some, mine bool) {
 	buf := r.buf
 	direct := len(c.in) == 0
 	if !direct {
@@ -127,7 +127,6 @@ func (r *runner) readOnce(c *conn) (full, mine bool) {
 		}
 		return false, true
 	}
-	full = n == len(buf)
 	r.w.Counters.NetIn.Add(int64(n))
 	r.w.Counters.Reads.Add(1)
 	if !direct {
@@ -140,9 +139,9 @@ func (r *runner) readOnce(c *conn) (full, mine bool) {
 		if !r.holds(c) {
 			return false, true
 		}
-		return full, r.advance(c)
+		return true, r.advance(c)
 	}
-	return full, r.process(c, buf[:n], true)
+	return true, r.process(c, buf[:n], true)
 }
 
 // room makes space behind the unused input and returns it: as much as the pending value needs, but never more than

@@ -25,6 +25,7 @@ func (b *Bus) Handlers() map[string]engine.Handler {
 		"cluster|shards":          {Run: b.cmdShards},
 		"cluster|info":            {Run: b.cmdInfo},
 		"cluster|links":           {Run: b.cmdLinks},
+		"cluster|slot-stats":      {Run: b.cmdSlotStats, Scope: engine.ScopeWhole},
 		"cluster|replicas":        {Run: b.cmdReplicas},
 		"cluster|slaves":          {Run: b.cmdReplicas},
 		"cluster|myid":            {Run: func(c *engine.Ctx) { c.BulkString(b.View().Me().ID.String()) }},

@@ -75,6 +75,17 @@ func appendCounts(t *strings.Builder, what string, counts *[wire.TypeCount]uint6
 	fmt.Fprintf(t, "cluster_stats_messages_%s:%d\r\n", what, total)
 }
 
+// Links counts the links to and from other nodes, and the bytes that wait to be sent over them.
+func (b *Bus) Links() (links int, bytes int64) {
+	b.core.Lock()
+	list := b.core.Links()
+	b.core.Unlock()
+	for _, l := range list {
+		bytes += int64(b.links.queued(l.Link))
+	}
+	return len(list), bytes
+}
+
 func (b *Bus) cmdLinks(c *engine.Ctx) {
 	b.core.Lock()
 	list := b.core.Links()

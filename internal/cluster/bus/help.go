@@ -52,6 +52,8 @@ SAVECONFIG
 SLOTS
     Return information about slots range mappings. Each range is made of:
     start, end, master and replicas IP addresses, ports and ids
+SLOT-STATS (SLOTSRANGE <start> <end>|ORDERBY <metric> [LIMIT <n>] [ASC|DESC])
+    Return the number of keys of this shard's slots, and what commands on them have cost.
 SHARDS
     Return information about slot range mappings and the nodes associated with them.
 LINKS

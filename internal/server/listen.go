@@ -115,6 +115,17 @@ func (s *Server) serve() {
 	}
 }
 
+// sayReady tells of each kind of door that clients are let in.
+func (s *Server) sayReady() {
+	s.listeners.mu.Lock()
+	defer s.listeners.mu.Unlock()
+	for _, kind := range [...]doorKind{doorTCP, doorUnix, doorTLS} {
+		if slices.ContainsFunc(s.listeners.open, func(d door) bool { return d.kind == kind }) {
+			s.log.Info("Ready to accept connections " + kind.String())
+		}
+	}
+}
+
 func (s *Server) accept(d door) {
 	s.actors.Add(1)
 	go func() {

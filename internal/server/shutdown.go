@@ -97,7 +97,7 @@ func (s *Server) await(ctx context.Context, loaded <-chan error) error {
 				return err
 			}
 			s.start(ctx)
-			s.log.Info("Ready to accept connections tcp")
+			s.sayReady()
 			s.notifyReady()
 		case how := <-s.quit:
 			if how.err != nil {

@@ -145,12 +145,11 @@ func cmdHello(c *engine.Ctx) {
 
 // helloOptions reads AUTH and SETNAME; false when the error has been replied.
 func helloOptions(c *engine.Ctx) (name string, setName, ok bool) {
+	auth := 0
 	for i := 2; i < len(c.Args); i++ {
 		switch {
 		case c.ArgIs(i, "AUTH") && i+2 < len(c.Args):
-			if !login(c, c.Args[i+1], c.Args[i+2]) {
-				return "", false, false
-			}
+			auth = i + 1 // of several the last one counts
 			i += 2
 		case c.ArgIs(i, "SETNAME") && i+1 < len(c.Args):
 			if !validName(c, c.Args[i+1], "Client names") {
@@ -162,6 +161,9 @@ func helloOptions(c *engine.Ctx) (name string, setName, ok bool) {
 			c.Err(fmt.Sprintf("ERR Syntax error in HELLO option '%s'", c.Args[i]))
 			return "", false, false
 		}
+	}
+	if auth > 0 && !login(c, c.Args[auth], c.Args[auth+1]) {
+		return "", false, false
 	}
 	return name, setName, true
 }

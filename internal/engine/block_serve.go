@@ -144,6 +144,9 @@ func (c *Ctx) serve(wt *waiter, now clock.Millis) {
 		s.written = max(s.written, at)
 		s.answer(w, pieces)
 	})
+	if len(sc.W.invalid) > 0 {
+		sc.W.tellOwnInvalidations(wt.wait.s)
+	}
 }
 
 // runAgain executes a blocked command in the name of its client; false when it goes on waiting.
@@ -153,8 +156,10 @@ func (c *Ctx) runAgain() bool {
 	c.keys = c.keys[:0]
 	start := c.W.nanos()
 	c.beginEffects()
-	if v := c.Check(c.Cmd, c.Args, acl.TopLevel); v.Reason != acl.Allowed { // its user's rules have changed meanwhile
+	v := c.Check(c.Cmd, c.Args, acl.TopLevel)
+	if v.Reason != acl.Allowed { // its user's rules have changed meanwhile
 		c.Err("NOPERM " + c.S.user().Refusal(v, c.Cmd.Row))
+		c.W.calls[c.Cmd.ID].rejected.Add(1)
 	} else if _, ok := c.findKeys(c.Cmd); ok {
 		c.Cmd.run(c)
 	}
@@ -162,6 +167,9 @@ func (c *Ctx) runAgain() bool {
 	c.commitEffects()
 	if c.blockedAgain {
 		return false
+	}
+	if v.Reason != acl.Allowed {
+		return true
 	}
 	took := c.W.nanos() - start
 	c.W.count(c.Cmd, took, c.failed)

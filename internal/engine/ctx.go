@@ -37,6 +37,8 @@ type Ctx struct {
 	blockedAgain bool   // and found nothing once more
 	wroteAt      Offset // end of the effects of such a command
 	lateServe    bool   // it runs under locks of its own
+	nobody       bool   // what changes now was changed by no client
+	early        bool   // and before the command under way began
 	aclKeys      [8]spec.KeyRef
 	raw          []byte // the command as received, on the link to a primary
 }

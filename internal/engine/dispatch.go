@@ -60,6 +60,9 @@ func (c *Ctx) execute(start int64) (end int64, again bool) {
 	if len(c.W.own) > 0 {
 		c.W.deliverOwn()
 	}
+	if len(c.W.invalid) > 0 {
+		c.W.tellOwnInvalidations(s)
+	}
 	if s.tracking.caching && s.multi == nil && (cmd == nil || cmd.Parent == nil || cmd.Parent.Name != "client") {
 		s.tracking.caching = false // it was for one command
 	}

@@ -113,7 +113,7 @@ func New(opts Options) *Engine {
 	e.Evictor.init(e)
 	e.PubSub.init(e)
 	e.Timing.init()
-	e.Tracking.SetKeysMax(trackingKeysMax)
+	e.Tracking.keysMax.Store(trackingKeysMax)
 	e.Access = Access{Users: opts.Users, LogMax: func() int { return aclLogDefault }}
 	if e.Access.Users == nil {
 		e.Access.Users = acl.NewRegistry(opts.Table)

@@ -156,7 +156,9 @@ func (ev *Evictor) evictOne(c *Ctx) bool {
 		if s.Part.Delete(best.db, &key) {
 			s.Part.Arena().Publish()
 			ev.e.Stats.EvictedKeys.Add(1)
-			c.modified(best.db, &key)
+			c.early = true
+			c.vanished(best.db, &key)
+			c.early = false
 			c.NotifyKey(config.EventEvicted, "evicted", best.db, best.key)
 			c.logRemoval(best.key, ev.e.Settings.LazyEvict.Load())
 		}

@@ -42,6 +42,11 @@ func (e *Engine) expireShard(w *Worker, i int) (dropped int, more bool) {
 			if len(s.blocked.byKey) != 0 {
 				c.markReady(s, db, rec.Key())
 			}
+			if e.Tracking.active.Load() != 0 {
+				c.nobody = true
+				c.changedForTrackers(s, rec.Key())
+				c.nobody = false
+			}
 			c.NotifyKey(config.EventExpired, "expired", db, rec.Key())
 		})
 		more = c.expireFieldsOf(s) || more

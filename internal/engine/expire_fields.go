@@ -62,7 +62,7 @@ func (c *Ctx) DropDueFields(i int) {
 		c.logField(key.Bytes, field)
 	})
 	if removed > 0 {
-		c.modified(c.S.db, key)
+		c.vanished(c.S.db, key)
 		c.e.fieldsExpired(c, key, removed, left)
 	}
 }
@@ -96,7 +96,7 @@ func (c *Ctx) expireFieldsOf(s *Shard) (more bool) {
 		place := object.Place{Part: s.Part, DB: db, Key: &key}
 		removed, left := object.ExpireFields(place, &c.e.Settings.Encoding, now, budget, func(field []byte) { c.logField(name, field) })
 		if removed > 0 {
-			c.modified(db, &key)
+			c.vanished(db, &key)
 			c.e.fieldsExpired(c, &key, removed, left)
 		}
 		if budget -= removed; budget <= 0 {

@@ -92,7 +92,7 @@ func (c *Ctx) dropExpired(part *keyspace.Part, key *keyspace.Key) {
 		return
 	}
 	c.e.Stats.ExpiredKeys.Add(1)
-	c.modified(c.S.db, key)
+	c.vanished(c.S.db, key)
 	c.logDelete(key.Bytes)
 	part.Delete(c.S.db, key)
 	c.NotifyKey(config.EventExpired, "expired", c.S.db, key.Bytes)

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/resp"
 )
 
@@ -50,8 +49,28 @@ type Tracking struct {
 // trackingKeysMax is the default of tracking-table-max-keys.
 const trackingKeysMax = 1000000
 
-// SetKeysMax is tracking-table-max-keys.
-func (t *Tracking) SetKeysMax(n int64) { t.keysMax.Store(n) }
+// SetTrackingMax is tracking-table-max-keys. What is remembered beyond it is said to have changed.
+func (e *Engine) SetTrackingMax(n int64) {
+	t := &e.Tracking
+	t.keysMax.Store(n)
+	if n == 0 || t.keys.Load() <= n {
+		return
+	}
+	w := e.NewWorker()
+	defer w.Drop()
+	c := w.background()
+	for i := 0; i < len(e.shards) && t.keys.Load() > n; i++ {
+		c.withFreeShard(i, func(s *Shard) bool {
+			for name := range s.tracked {
+				if t.keys.Load() <= n {
+					break
+				}
+				c.invalidate(s, []byte(name), true)
+			}
+			return true
+		})
+	}
+}
 
 // Clients, Keys, Items and Prefixes are figures for INFO.
 func (t *Tracking) Clients() int64 { return int64(t.active.Load()) }
@@ -184,14 +203,18 @@ func (c *Ctx) keepTableSmall(s *Shard, fresh string) {
 }
 
 // changedForTrackers tells who has read a key of a locked shard, or listens to its prefix, that it has changed.
-func (c *Ctx) changedForTrackers(s *Shard, key *keyspace.Key) {
-	c.invalidate(s, key.Bytes, false)
+func (c *Ctx) changedForTrackers(s *Shard, key []byte) {
+	c.invalidate(s, key, false)
 	t := &c.e.Tracking
 	t.prefixes.RLock()
 	defer t.prefixes.RUnlock()
 	for p := range t.prefixes.byText {
-		if strings.HasPrefix(string(key.Bytes), p) {
-			c.W.broadcast = append(c.W.broadcast, broadcastKey{prefix: p, key: string(key.Bytes), by: c.S.speaker()})
+		if strings.HasPrefix(string(key), p) {
+			b := broadcastKey{prefix: p, key: string(key)}
+			if !c.nobody {
+				b.by = c.S.speaker()
+			}
+			c.W.broadcast = append(c.W.broadcast, b)
 		}
 	}
 }
@@ -219,17 +242,32 @@ func (c *Ctx) invalidate(s *Shard, name []byte, forgotten bool) {
 		if reader == nil || reader.flags.Load()&(FlagTracking|FlagBroadcast) != FlagTracking {
 			continue
 		}
-		if !forgotten && reader == c.S.speaker() && reader.tracking.noLoop.Load() {
-			continue
+		own := reader == c.S.speaker()
+		switch {
+		case own && !forgotten && !c.nobody && reader.tracking.noLoop.Load():
+		case own && c.early && reader.tracking.redirect.Load() == 0:
+			c.W.Out.buf = appendInvalidation(c.W.Out.buf, reader, false, keys)
+		case own:
+			c.W.invalid = append(c.W.invalid, keys[0])
+		default:
+			c.e.sendInvalidation(reader, keys)
 		}
-		c.e.sendInvalidation(reader, keys)
 	}
+}
+
+// tellOwnInvalidations tells a session of the keys that its own command has changed, behind the reply.
+func (w *Worker) tellOwnInvalidations(s *Session) {
+	for _, key := range w.invalid {
+		w.e.sendInvalidation(s, []string{key})
+	}
+	clear(w.invalid)
+	w.invalid = w.invalid[:0]
 }
 
 // broadcastKey is a changed key that somebody listens to by its prefix.
 type broadcastKey struct {
 	prefix, key string
-	by          *Session
+	by          *Session // nil for nobody
 }
 
 // broadcastChanges tells what the commands of a batch have changed to those who listen to prefixes: one message a prefix.
@@ -307,28 +345,32 @@ func (e *Engine) sendInvalidation(s *Session, keys []string) {
 		if redirect == 0 && s.flags.Load()&FlagTracking == 0 {
 			return // it does not want to hear it any more
 		}
-		b := w.Out.buf
-		switch {
-		case to.proto == resp.RESP3:
-			b = resp.AppendPush(b, resp.RESP3, 2)
-			b = resp.AppendBulkString(b, "invalidate")
-		case redirect != 0 && to.flags.Load()&FlagPubSub != 0:
-			b = resp.AppendArray(b, 3)
-			b = resp.AppendBulkString(b, "message")
-			b = resp.AppendBulkString(b, invalidateChannel)
-		default:
-			return // RESP2 cannot tell a message from a reply
-		}
-		if keys == nil {
-			w.Out.buf = resp.AppendNullArray(b, to.proto)
-			return
-		}
-		b = resp.AppendArray(b, len(keys))
-		for _, k := range keys {
-			b = resp.AppendBulkString(b, k)
-		}
-		w.Out.buf = b
+		w.Out.buf = appendInvalidation(w.Out.buf, to, redirect != 0, keys)
 	})
+}
+
+// appendInvalidation encodes the message for a session, on its thread. Without RESP3 there is none, unless the session takes
+// the messages of another one as a subscriber: RESP2 cannot tell a message from a reply.
+func appendInvalidation(b []byte, to *Session, redirected bool, keys []string) []byte {
+	switch {
+	case to.proto == resp.RESP3:
+		b = resp.AppendPush(b, resp.RESP3, 2)
+		b = resp.AppendBulkString(b, "invalidate")
+	case redirected && to.flags.Load()&FlagPubSub != 0:
+		b = resp.AppendArray(b, 3)
+		b = resp.AppendBulkString(b, "message")
+		b = resp.AppendBulkString(b, invalidateChannel)
+	default:
+		return b
+	}
+	if keys == nil {
+		return resp.AppendNullArray(b, to.proto)
+	}
+	b = resp.AppendArray(b, len(keys))
+	for _, k := range keys {
+		b = resp.AppendBulkString(b, k)
+	}
+	return b
 }
 
 // tellBroken tells a session that whoever was to get its messages is gone.

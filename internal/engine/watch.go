@@ -31,8 +31,15 @@ func (c *Ctx) modified(db int, key *keyspace.Key) {
 		c.markReady(s, db, key.Bytes)
 	}
 	if c.e.Tracking.active.Load() != 0 {
-		c.changedForTrackers(s, key)
+		c.changedForTrackers(s, key.Bytes)
 	}
+}
+
+// vanished is modified for a change that no client made: a key or field whose time was over, an eviction.
+func (c *Ctx) vanished(db int, key *keyspace.Key) {
+	c.nobody = true
+	c.modified(db, key)
+	c.nobody = false
 }
 
 func (w *watchers) touch(db int, key []byte) {

@@ -27,6 +27,7 @@ type Worker struct {
 	run       run
 	epoch     time.Time      // base of the monotonic readings
 	logged    bool           // effects were appended since the last Kick
+	invalid   []string       // keys that the command under way has changed and its client had read
 	broadcast []broadcastKey // changed keys that somebody listens to by prefix
 	own       []Push         // messages that the command under way sends to its own session
 	ready     *readyKeys

@@ -50,7 +50,7 @@ func (s *Server) puts() []put {
 		number("key-load-delay", set.LoadKeyDelay.Store),
 		number("repl-backlog-size", log.SetBacklogBytes),
 		number("slowlog-log-slower-than", s.engine.Timing.SetSlow),
-		number("tracking-table-max-keys", s.engine.Tracking.SetKeysMax),
+		number("tracking-table-max-keys", s.engine.SetTrackingMax),
 		number("slowlog-max-len", s.engine.Timing.SetSlowMax),
 		number("latency-monitor-threshold", s.engine.Timing.SetLatency),
 		toggle("latency-tracking", s.engine.Timing.SetTracking),

@@ -7,7 +7,7 @@ SEEDS ?= 200
 STEPS ?= 100000
 BIN := bin/covey
 
-.PHONY: build up setup check test race fuzz bench compat sim soak clean
+.PHONY: build up setup check test race fuzz bench compat clients sim soak clean
 
 build:
 	go build -trimpath -ldflags="-s -w" -o $(BIN) ./cmd/covey
@@ -49,6 +49,11 @@ bench: setup build
 # The differential test in its long form: STEPS random commands of every family beside redis-server.
 compat: setup build
 	COVEY_BIN=$(CURDIR)/$(BIN) COVEY_COMPAT_STEPS=$(STEPS) go test -timeout 60m -v ./tests/compat
+
+# The client libraries of all languages, those of Node too, against one node and a cluster.
+clients: build
+	@scripts/setup.sh --all
+	COVEY_BIN=$(CURDIR)/$(BIN) COVEY_CLIENTS=all go test -timeout 10m -v ./tests/clients
 
 # The long form of the integration tests: a million keys, ten kills in a row.
 soak: setup build

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the tests want beside Go: the real Redis and its tools, Python's and Node's client libraries, the Prometheus
-# exporter. Does nothing where they are there; where they cannot be installed, the tests that need them are skipped with a
+# Installs what the tests want beside Go: the real Redis and its tools, Python's client library, the Prometheus exporter; with
+# --all also Node and its client libraries. Does nothing where they are there; where they cannot be installed, the tests that need them are skipped with a
 # notice (and fail in CI).
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,8 +16,10 @@ want redis-tools command -v redis-cli
 want redis-tools command -v redis-benchmark
 want redis-tools command -v redis-check-rdb
 want python3-redis /usr/bin/python3 -c 'import redis'
-want nodejs command -v node
-want npm command -v npm
+if [ "${1-}" = --all ]; then
+	want nodejs command -v node
+	want npm command -v npm
+fi
 want prometheus-redis-exporter command -v prometheus-redis-exporter
 
 if [ ${#packages[@]} -gt 0 ]; then
@@ -25,7 +27,14 @@ if [ ${#packages[@]} -gt 0 ]; then
 		echo "installing ${packages[*]}"
 		export DEBIAN_FRONTEND=noninteractive
 		install() { apt-get install -y --no-install-recommends "${packages[@]}" >/dev/null 2>&1; }
-		install || { apt-get update >/dev/null && install; } ||
+		one() { # each by itself, so that one that cannot be had keeps away no other
+			local package failed=0
+			for package in "${packages[@]}"; do
+				apt-get install -y --no-install-recommends "$package" >/dev/null 2>&1 || failed=1
+			done
+			return $failed
+		}
+		install || { apt-get update >/dev/null && install; } || one ||
 			echo "NOTICE: ${packages[*]} cannot be installed: tests that need them are skipped" >&2
 	else
 		echo "NOTICE: ${packages[*]} not found and not installable here: tests that need them are skipped" >&2
@@ -35,7 +44,7 @@ fi
 # The JavaScript clients: what the lock file says, again when it has changed.
 clients=tests/clients
 installed=$clients/node_modules/installed-lock.json
-if command -v npm >/dev/null && ! cmp -s $clients/package-lock.json $installed; then
+if [ "${1-}" = --all ] && command -v npm >/dev/null && ! cmp -s $clients/package-lock.json $installed; then
 	echo "installing the packages of $clients/package.json"
 	if npm ci --prefix $clients --omit=optional --ignore-scripts --no-audit --no-fund >/dev/null 2>&1; then
 		cp $clients/package-lock.json $installed

@@ -3,5 +3,5 @@
 // and the Prometheus exporter.
 //
 // The libraries of Go are test dependencies. Those of other languages are scripts in testdata; scripts/setup.sh installs
-// what they need. SUT=redis-server runs everything against the real Redis.
+// what Python needs, and with --all what Node needs: make clients runs those too. SUT=redis-server runs everything against the real Redis.
 package clients

@@ -38,7 +38,7 @@ func replySlice(c *engine.Ctx, n int64, before int, one func(c *engine.Ctx)) {
 	}
 	sent := before + c.W.Out.Len() - start
 	if c.S.OverHard(sent) {
-		c.Engine().Stats.OutputLimit.Add(1)
+		c.S.CountOverOutput()
 		c.CloseAfterReply()
 		c.S.Kill()
 		return

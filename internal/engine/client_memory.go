@@ -243,6 +243,13 @@ func (s *Session) OverOutput(waiting int) bool {
 	return now-since.Load() > limit.SoftSeconds.Load()*int64(time.Second)
 }
 
+// CountOverOutput counts a session that is ended for its output, once however many threads notice.
+func (s *Session) CountOverOutput() {
+	if s.overOutput.CompareAndSwap(false, true) {
+		s.e.Stats.OutputLimit.Add(1)
+	}
+}
+
 // CheckOutputs ends the clients that are over their output limits although nothing was added since: the time of a soft limit
 // has passed, or a limit was lowered.
 func (e *Engine) CheckOutputs() {
@@ -251,7 +258,7 @@ func (e *Engine) CheckOutputs() {
 			continue // what is kept for it is in the log, whose reader looks for itself
 		}
 		if _, waiting := s.conn.Buffered(); waiting > 0 && s.OverOutput(waiting) {
-			e.Stats.OutputLimit.Add(1)
+			s.CountOverOutput()
 			s.Kill()
 		}
 	}

@@ -79,6 +79,8 @@ type Session struct {
 
 	memory   clientMemory
 	tracking tracking
+
+	overOutput atomic.Bool // its output was more than the limit allows: it is being ended
 	pusher   Pusher // the connection, if it can
 
 	// Shown by CLIENT LIST: any goroutine reads.

@@ -214,7 +214,7 @@ func (r *runner) collect(c *conn) bool {
 	e := r.l.e
 	if c.s.OverHard(o.Len() + c.outLen) {
 		o.Reset()
-		e.Stats.OutputLimit.Add(1)
+		c.s.CountOverOutput()
 		r.close(c)
 		return false
 	}
@@ -349,7 +349,7 @@ func (r *runner) checkLimit(c *conn) bool {
 	}
 	r.rearm(c)
 	if c.s.OverOutput(c.outLen) {
-		r.l.e.Stats.OutputLimit.Add(1)
+		c.s.CountOverOutput()
 		r.close(c)
 		return false
 	}

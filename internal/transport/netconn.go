@@ -209,7 +209,7 @@ func (c *netConn) send(w *engine.Worker) bool {
 	}
 	defer w.Out.Reset()
 	if c.s.OverHard(w.Out.Len() + c.sink.Waiting()) {
-		c.g.e.Stats.OutputLimit.Add(1)
+		c.s.CountOverOutput()
 		c.dead.Store(true)
 		return false
 	}
@@ -232,7 +232,7 @@ func (c *netConn) send(w *engine.Worker) bool {
 	}
 	w.Counters.Writes.Add(1)
 	if n := c.sink.Waiting(); n > 0 && c.s.OverOutput(n) {
-		c.g.e.Stats.OutputLimit.Add(1)
+		c.s.CountOverOutput()
 		c.dead.Store(true)
 		return false
 	}

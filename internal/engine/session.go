@@ -81,7 +81,7 @@ type Session struct {
 	tracking tracking
 
 	overOutput atomic.Bool // its output was more than the limit allows: it is being ended
-	pusher   Pusher // the connection, if it can
+	pusher     Pusher      // the connection, if it can
 
 	// Shown by CLIENT LIST: any goroutine reads.
 	last    atomic.Int64 // time of the last batch

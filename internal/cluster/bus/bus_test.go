@@ -39,9 +39,12 @@ func TestNodesMeetServeAndRedirect(t *testing.T) {
 				t.Fatalf("endpoint of run %d: %v", i, at)
 			}
 		}
-		if links := n.want(t, "array", "CLUSTER", "LINKS"); len(links.Items) != 4 || len(links.Items[0].Items) != 12 {
-			t.Fatalf("CLUSTER LINKS: %v", links)
-		}
+		testkit.Eventually(t, within, func() error { // the others may still be opening theirs
+			if links := n.want(t, "array", "CLUSTER", "LINKS"); len(links.Items) != 4 || len(links.Items[0].Items) != 12 {
+				return fmt.Errorf("CLUSTER LINKS: %v", links)
+			}
+			return nil
+		})
 	}
 	lines, err := testkit.ParseNodeLines(nodes[0].want(t, "string", "CLUSTER", "NODES").Text)
 	if err != nil || len(lines) != 3 {

@@ -219,9 +219,6 @@ func addPairs(c *engine.Ctx, o zaddOptions, members memberList, scores []float64
 		event = "zincr"
 	}
 	endZSet(c, 0, &e, t.added+t.updated, event)
-	if t.added > 0 {
-		c.Ready(0)
-	}
 	return t
 }
 

@@ -293,7 +293,6 @@ func storeZSet(c *engine.Ctx, i int, e *object.ZSetEdit, event string) {
 	c.W.SetScratch(e.Scratch())
 	c.Changed(i)
 	c.Notify(config.EventZSet, event, i)
-	c.Ready(i)
 	c.ReplyInt(int64(n))
 }
 

@@ -22,37 +22,34 @@ func splitWords(line string) ([]string, bool) {
 }
 
 // quote puts a string into double quotes, so that splitWords gives it back.
-func quote(s string) string {
+func quote(s string) string { return string(AppendQuoted(nil, []byte(s))) }
+
+// AppendQuoted appends text in double quotes, with what cannot be shown escaped: as redis.conf has strings, and MONITOR
+// arguments.
+func AppendQuoted(dst, text []byte) []byte {
 	const hex = "0123456789abcdef"
-	var b strings.Builder
-	b.WriteByte('"')
-	for i := range len(s) {
-		switch c := s[i]; c {
-		case '"', '\\':
-			b.WriteByte('\\')
-			b.WriteByte(c)
-		case '\n':
-			b.WriteString(`\n`)
-		case '\r':
-			b.WriteString(`\r`)
-		case '\t':
-			b.WriteString(`\t`)
-		case '\a':
-			b.WriteString(`\a`)
-		case '\b':
-			b.WriteString(`\b`)
+	dst = append(dst, '"')
+	for _, c := range text {
+		switch {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c == '\n':
+			dst = append(dst, `\n`...)
+		case c == '\r':
+			dst = append(dst, `\r`...)
+		case c == '\t':
+			dst = append(dst, `\t`...)
+		case c == '\a':
+			dst = append(dst, `\a`...)
+		case c == '\b':
+			dst = append(dst, `\b`...)
+		case c < ' ' || c > '~':
+			dst = append(dst, '\\', 'x', hex[c>>4], hex[c&15])
 		default:
-			if c < ' ' || c > '~' {
-				b.WriteString(`\x`)
-				b.WriteByte(hex[c>>4])
-				b.WriteByte(hex[c&15])
-				continue
-			}
-			b.WriteByte(c)
+			dst = append(dst, c)
 		}
 	}
-	b.WriteByte('"')
-	return b.String()
+	return append(dst, '"')
 }
 
 // quoteIfNeeded quotes a string that would not be one word as it is.

@@ -9,8 +9,8 @@ import (
 // This file holds what a command says of its keys beside changing them: that others may wait for them, and that somebody
 // may want to hear of it. A keyspace event is published on the channel of its key and on that of its name.
 
-// Ready says that the i-th key has elements that it did not have before: clients that block on it are served when the
-// command, or its transaction, is done. Changed says it too.
+// Ready says that clients who block on the i-th key are to be looked at when the command, or its transaction, is done, though the
+// key counts as unchanged. Changed says it too.
 func (c *Ctx) Ready(i int) {
 	if s := c.Shard(i); len(s.blocked.byKey) != 0 {
 		c.markReady(s, c.S.db, c.keys[i].Bytes)

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/covey-db/covey/internal/config"
 	"github.com/covey-db/covey/internal/num"
 	"github.com/covey-db/covey/internal/spec"
 )
@@ -78,34 +79,7 @@ func monitorLine(now, nanos int64, db int, from string, args [][]byte) []byte {
 	b = append(num.AppendInt(append(b, " ["...), int64(db)), ' ')
 	b = append(append(b, from...), ']')
 	for _, a := range args {
-		b = appendQuoted(append(b, ' '), a)
+		b = config.AppendQuoted(append(b, ' '), a)
 	}
 	return append(b, "\r\n"...)
-}
-
-// appendQuoted writes an argument in quotes, with what cannot be shown escaped.
-func appendQuoted(b, text []byte) []byte {
-	const hex = "0123456789abcdef"
-	b = append(b, '"')
-	for _, c := range text {
-		switch {
-		case c == '"' || c == '\\':
-			b = append(b, '\\', c)
-		case c == '\n':
-			b = append(b, "\\n"...)
-		case c == '\r':
-			b = append(b, "\\r"...)
-		case c == '\t':
-			b = append(b, "\\t"...)
-		case c == '\a':
-			b = append(b, "\\a"...)
-		case c == '\b':
-			b = append(b, "\\b"...)
-		case c < ' ' || c > '~':
-			b = append(b, '\\', 'x', hex[c>>4], hex[c&15])
-		default:
-			b = append(b, c)
-		}
-	}
-	return append(b, '"')
 }

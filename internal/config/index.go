@@ -56,6 +56,12 @@ func refused(row int, v Value) error {
 	return reason(d.Refused)
 }
 
+// IsSensitive says whether the value of a directive, whose name may be in any case, must not be logged.
+func IsSensitive(name string) bool {
+	e, ok := table().find(strings.ToLower(name))
+	return ok && table().rows[e.at].Has(Sensitive)
+}
+
 // rowOf is the row of a directive that code asks for by name.
 func rowOf(name string) int {
 	e, ok := table().find(name)

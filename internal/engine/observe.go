@@ -2,9 +2,9 @@ package engine
 
 import (
 	"math"
-	"strings"
 	"sync/atomic"
 
+	"github.com/covey-db/covey/internal/config"
 	"github.com/covey-db/covey/internal/observe"
 	"github.com/covey-db/covey/internal/spec"
 )
@@ -105,7 +105,7 @@ func redacted(cmd *Command, args [][]byte) [][]byte {
 	case "hello", "migrate":
 		secret = func(i int) bool { return followsAuth(args, i) }
 	case "config|set":
-		secret = func(i int) bool { return i > 2 && i%2 == 1 && namesSecret(args[i-1]) }
+		secret = func(i int) bool { return i > 2 && i%2 == 1 && config.IsSensitive(string(args[i-1])) }
 	default:
 		return args
 	}
@@ -125,15 +125,6 @@ func followsAuth(args [][]byte, i int) bool {
 		if FoldEqual(args[at], "AUTH") || FoldEqual(args[at], "AUTH2") {
 			return true
 		}
-	}
-	return false
-}
-
-// namesSecret says whether a directive's value is a secret.
-func namesSecret(name []byte) bool {
-	switch strings.ToLower(string(name)) {
-	case "requirepass", "masterauth", "masteruser", "tls-key-file-pass", "tls-client-key-file-pass":
-		return true
 	}
 	return false
 }

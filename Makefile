@@ -21,6 +21,7 @@ setup:
 check:
 	@test -z "$$(gofmt -l cmd internal tests)" || { echo "gofmt -w these:"; gofmt -l cmd internal tests; exit 1; }
 	go vet ./...
+	GOOS=darwin GOARCH=arm64 go build -o /dev/null ./cmd/covey
 	go mod tidy -diff
 	go run -modfile=tools/go.mod honnef.co/go/tools/cmd/staticcheck ./...
 

@@ -9,23 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func setListenOptions(c syscall.RawConn) error {
-	var opErr error
-	err := c.Control(func(fd uintptr) { opErr = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEADDR, 1) })
-	return errors.Join(err, opErr)
-}
-
-// setBacklog calls listen again with tcp-backlog: Go uses the system's maximum.
-func setBacklog(l *net.TCPListener, backlog int) error {
-	raw, err := l.SyscallConn()
-	if err != nil || backlog <= 0 {
-		return err
-	}
-	var opErr error
-	err = raw.Control(func(fd uintptr) { opErr = unix.Listen(int(fd), backlog) })
-	return errors.Join(err, opErr)
-}
-
 // Serve accepts connections until the listener is closed and deals them to the loops in turn.
 func (g *Loops) Serve(l net.Listener) error {
 	for {

@@ -1,6 +1,9 @@
+//go:build unix
+
 package command
 
 import (
+	"runtime"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -10,7 +13,7 @@ import (
 func operatingSystem() string {
 	var u unix.Utsname
 	if unix.Uname(&u) != nil {
-		return "Linux"
+		return runtime.GOOS
 	}
 	names := []string{
 		unix.ByteSliceToString(u.Sysname[:]), unix.ByteSliceToString(u.Release[:]), unix.ByteSliceToString(u.Machine[:]),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strconv"
 	"strings"
 	"sync"
@@ -61,7 +62,10 @@ func (r *replica) online() bool       { return replicaState(r.state.Load()) == s
 func (r *replica) lastAck() time.Time { return time.Unix(0, r.ackAt.Load()) }
 
 func (r *replica) name() string {
-	host, _, _ := cutPort(r.s.Peer.Remote)
+	host, _, err := net.SplitHostPort(r.s.Peer.Remote)
+	if err != nil {
+		host = r.s.Peer.Remote // of no form known
+	}
 	if r.hints.ip != "" {
 		host = r.hints.ip
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/covey-db/covey/internal/engine"
@@ -78,13 +77,13 @@ func peerOf(remote, local net.Addr, fd int) engine.Peer {
 	return p
 }
 
-// addrText is an address as Redis shows it: IPv6 without brackets.
+// addrText is an address as Redis shows it: IPv6 in brackets, without a zone.
 func addrText(a net.Addr) string {
 	t, ok := a.(*net.TCPAddr)
 	if !ok {
 		return ""
 	}
-	return strings.TrimPrefix(t.IP.String(), "::ffff:") + ":" + strconv.Itoa(t.Port)
+	return net.JoinHostPort(t.IP.String(), strconv.Itoa(t.Port))
 }
 
 // pushBytesMax is how much of what is posted or pushed may collect before it is sent.

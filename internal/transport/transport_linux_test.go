@@ -308,7 +308,7 @@ func TestUnixSocketAndIPv6(t *testing.T) {
 	}
 	addr := d.listen("::1")
 	six := testkit.Dial(t, addr)
-	if v := six.Do(t, "CLIENT", "INFO"); !strings.Contains(v.Text, "laddr=::1:") && !strings.Contains(v.Text, "laddr=[::1]:") {
+	if v := six.Do(t, "CLIENT", "INFO"); !strings.Contains(v.Text, " addr=[::1]:") || !strings.Contains(v.Text, " laddr=[::1]:") {
 		t.Errorf("got %v", v)
 	}
 }

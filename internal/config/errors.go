@@ -32,7 +32,7 @@ func orWord(s, word string) string {
 	return s
 }
 
-// Fatal is what a server prints before it gives up, in the form of Redis.
+// Fatal is what a server prints before it gives up, in the form of Redis, and which file it was.
 func (e *Error) Fatal() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n*** FATAL CONFIG FILE ERROR (Redis %s) ***\n", RedisVersion)
@@ -40,6 +40,9 @@ func (e *Error) Fatal() string {
 		fmt.Fprintf(&b, "Reading the configuration file, at line %d\n>>> '%s'\n", e.Line, e.Text)
 	}
 	b.WriteString(e.Reason + "\n")
+	if e.Line > 0 && e.File != "" {
+		b.WriteString("In the file " + e.File + "\n")
+	}
 	return b.String()
 }
 

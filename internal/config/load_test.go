@@ -143,7 +143,8 @@ func TestBadLines(t *testing.T) {
 		if e.Reason != want || e.Line != 2 || e.Text != trimmed || e.File != "/base/test.conf" {
 			t.Errorf("%q: %+v, want reason %q", text, e, want)
 		}
-		fatal := "\n*** FATAL CONFIG FILE ERROR (Redis 7.2.4) ***\nReading the configuration file, at line 2\n>>> '" + trimmed + "'\n" + want + "\n"
+		fatal := "\n*** FATAL CONFIG FILE ERROR (Redis 7.2.4) ***\nReading the configuration file, at line 2\n>>> '" + trimmed + "'\n" + want +
+			"\nIn the file /base/test.conf\n"
 		if e.Fatal() != fatal {
 			t.Errorf("%q prints %q", text, e.Fatal())
 		}

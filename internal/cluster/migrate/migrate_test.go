@@ -184,6 +184,11 @@ func TestATargetThatHangsHoldsNobodyUp(t *testing.T) {
 	if err := a.Send("MIGRATE", "127.0.0.1", port, "k", "0", "500"); err != nil {
 		t.Fatal(err)
 	}
+	taken, err := silent.Accept() // from here on the move is under way
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
 	b.Want(t, `"v"`, "GET", "k")
 	b.Want(t, "+OK", "SET", "k", "w")
 	b.Want(t, ":1", "DEL", "k")

@@ -126,6 +126,7 @@ func (c *Core) cmdReplicate(id []byte, keys KeyCounts) string {
 	}
 	c.follow(n)
 	c.save(saveHeld)
+	c.pongAll(anyNode) // it would take the others up to half the node timeout to ask for themselves
 	return ""
 }
 

@@ -167,6 +167,19 @@ func (c *Core) onVote(voter *node, p *wire.Packet) {
 	c.todo.election = true
 }
 
+// maybeLose ends an election whose epoch another primary has won. A voter has one vote an epoch, so none of the votes that
+// are out will make a majority here; the next attempt is planned now and not when they are too old, which matters when
+// several primaries fail at once.
+func (c *Core) maybeLose(winner *node) {
+	e := &c.election
+	if !e.sent || winner.isReplica() || winner.configEpoch != e.epoch {
+		return
+	}
+	c.logAbout(Info, "election lost to another shard", winner.id, e.epoch, int64(e.votes))
+	c.election = election{}
+	c.todo.election = true
+}
+
 // winElection takes over under the epoch of the election.
 func (c *Core) winElection() {
 	epoch := c.election.epoch

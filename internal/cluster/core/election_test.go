@@ -155,6 +155,34 @@ func TestElection(t *testing.T) {
 	}
 }
 
+// An election whose epoch was won by another shard is lost: the next one does not wait until its votes are too old.
+func TestElectionLostToAnotherShard(t *testing.T) {
+	s := candidate(t)
+	s.vote('2', 4)
+	news := s.heartbeat('5', wire.TypePong)
+	news.Flags, news.Primary, news.ConfigEpoch, news.CurrentEpoch = wire.FlagPrimary, wire.NodeID{}, 4, 4
+	s.receive(s.links[id('5')], news)
+	began := s.now
+	for s.now < began+1200 {
+		s.now += core.TickPeriod
+		s.step(core.Tick{})
+		for _, e := range s.effects {
+			if x, ok := e.(core.Send); ok && x.Packet.Type == wire.TypeVoteRequest {
+				if x.Packet.CurrentEpoch != 5 {
+					t.Errorf("votes are asked for in epoch %d", x.Packet.CurrentEpoch)
+				}
+				s.vote('5', 5) // which has the slots of 2 now
+				s.vote('3', 5)
+				if s.core.Owner(0) != id('4') {
+					t.Error("not elected")
+				}
+				return
+			}
+		}
+	}
+	t.Error("no second election within 1.2 s")
+}
+
 // A replica whose data is not this shard's does not stand, nor one whose data is too old, nor one that must not.
 func TestWhoStands(t *testing.T) {
 	stands := func(s *subject) bool {

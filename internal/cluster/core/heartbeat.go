@@ -37,6 +37,7 @@ func (c *Core) learnSender(l *link, sender *node, p *wire.Packet) {
 	}
 	c.learnRole(sender, p)
 	c.learnClaim(sender, p)
+	c.maybeLose(sender)
 	if sender.isPrimary() && c.me.isPrimary() && p.ConfigEpoch == c.me.configEpoch {
 		c.resolveCollision(sender)
 	}

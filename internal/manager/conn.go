@@ -12,12 +12,13 @@ import (
 	"github.com/covey-db/covey/internal/resp"
 )
 
-// answerWait bounds how long a node may take for one answer.
+// answerWait bounds how long a node may take for one answer, if nothing else is said.
 const answerWait = 5 * time.Second
 
 // Conn is a client connection to one node. One goroutine uses it.
 type Conn struct {
 	Addr string
+	Wait time.Duration // bounds how long the node may take for one answer
 	nc   net.Conn
 	buf  []byte
 }
@@ -29,7 +30,7 @@ func Dial(ctx context.Context, addr string) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Conn{Addr: addr, nc: nc}, nil
+	return &Conn{Addr: addr, Wait: answerWait, nc: nc}, nil
 }
 
 // Close ends the connection.
@@ -41,7 +42,7 @@ func (c *Conn) Do(words ...string) (resp.Value, error) {
 	for i, w := range words {
 		args[i] = []byte(w)
 	}
-	if err := c.nc.SetDeadline(time.Now().Add(answerWait)); err != nil {
+	if err := c.nc.SetDeadline(time.Now().Add(c.Wait)); err != nil {
 		return resp.Value{}, err
 	}
 	if _, err := c.nc.Write(resp.AppendCommand(nil, args...)); err != nil {

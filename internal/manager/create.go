@@ -63,15 +63,18 @@ func Create(ctx context.Context, conns []*Conn, plan Plan) error {
 	return nil
 }
 
-// meetAll introduces every node to the first one; gossip does the rest.
+// meetAll introduces every node to all before it. One introduction each would do, as gossip does the rest; but gossip takes
+// its time.
 func meetAll(conns []*Conn) error {
-	host, port, err := net.SplitHostPort(conns[0].Addr)
-	if err != nil {
-		return err
-	}
-	for _, c := range conns[1:] {
-		if _, err := c.Do("CLUSTER", "MEET", host, port); err != nil {
+	for i, known := range conns {
+		host, port, err := net.SplitHostPort(known.Addr)
+		if err != nil {
 			return err
+		}
+		for _, c := range conns[i+1:] {
+			if _, err := c.Do("CLUSTER", "MEET", host, port); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

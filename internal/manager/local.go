@@ -9,11 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/covey-db/covey/internal/vfs"
 )
 
 // This file runs a cluster of processes on this machine: "covey up".
@@ -33,6 +35,8 @@ type Local struct {
 	opts  LocalOptions
 	nodes []*localNode
 	ended chan *localNode
+	lock  io.Closer // keeps others from the folder
+	first int       // the node that is asked first: the one that answered last
 }
 
 type localNode struct {
@@ -46,6 +50,20 @@ func (n *localNode) addr() string { return net.JoinHostPort("127.0.0.1", strconv
 
 // conf is the path of the node's configuration file.
 func (n *localNode) conf() string { return filepath.Join(n.dir, "covey.conf") }
+
+// hasConf says whether the node was there in an earlier run.
+func (n *localNode) hasConf() bool {
+	_, err := os.Stat(n.conf())
+	return err == nil
+}
+
+// pid is the process id of the node as we started it.
+func (n *localNode) pid() string {
+	if n.cmd == nil || n.cmd.Process == nil {
+		return ""
+	}
+	return strconv.Itoa(n.cmd.Process.Pid)
+}
 
 // startWait bounds how long a node may take to answer after its start, loading its data included.
 const startWait = 60 * time.Second
@@ -65,29 +83,41 @@ func StartLocal(ctx context.Context, opts LocalOptions) (*Local, error) {
 	l := &Local{opts: opts, ended: make(chan *localNode, opts.Primaries+opts.Replicas)}
 	for i := range opts.Primaries + opts.Replicas {
 		n := &localNode{port: opts.Port + i, done: make(chan struct{})}
-		n.dir = filepath.Join(opts.Dir, "node-"+strconv.Itoa(n.port))
+		n.dir = l.dirOf(n.port)
 		l.nodes = append(l.nodes, n)
 	}
-	if err := l.portsFree(ctx); err != nil {
-		return nil, err
-	}
-	for _, n := range l.nodes {
-		if err := l.start(n); err != nil {
-			l.Stop()
+	for _, check := range []func(context.Context) error{l.sameAsBefore, l.portsFree, l.prepare} {
+		if err := check(ctx); err != nil {
 			return nil, err
 		}
 	}
-	conns, err := l.connect(ctx)
-	defer closeAll(conns)
-	if err == nil {
-		err = l.form(ctx, conns, plan)
-	}
-	if err != nil {
+	if err := l.run(ctx, plan); err != nil {
 		l.Stop()
+		if ctx.Err() != nil {
+			err = errors.New("interrupted before the cluster was ready")
+		}
 		return nil, err
 	}
 	return l, nil
 }
+
+// run starts the nodes and waits until they are a cluster that serves.
+func (l *Local) run(ctx context.Context, plan Plan) error {
+	for _, n := range l.nodes {
+		if err := l.start(n); err != nil {
+			return err
+		}
+	}
+	conns, err := l.connect(ctx)
+	defer closeAll(conns)
+	if err != nil {
+		return err
+	}
+	return l.form(ctx, conns, plan)
+}
+
+// dirOf is the folder of the node with a port.
+func (l *Local) dirOf(port int) string { return filepath.Join(l.opts.Dir, "node-"+strconv.Itoa(port)) }
 
 func closeAll(conns []*Conn) {
 	for _, c := range conns {
@@ -95,18 +125,35 @@ func closeAll(conns []*Conn) {
 	}
 }
 
-// start starts one node as a process with a configuration file of its own.
-func (l *Local) start(n *localNode) error {
-	if err := os.MkdirAll(n.dir, 0o755); err != nil {
-		return err
-	}
-	conf := n.conf()
-	if _, err := os.Stat(conf); errors.Is(err, os.ErrNotExist) {
-		if err := os.WriteFile(conf, []byte(l.settings(n)), 0o644); err != nil {
+// prepare takes the folder for this run and gives every node a configuration file of its own.
+func (l *Local) prepare(context.Context) (err error) {
+	for _, n := range l.nodes {
+		if err := os.MkdirAll(n.dir, 0o755); err != nil {
 			return err
 		}
 	}
-	n.cmd = exec.Command(l.opts.Binary, "server", conf)
+	l.lock, err = vfs.OS{}.Lock(l.lockPath())
+	if errors.Is(err, vfs.ErrLocked) {
+		return l.runsAlready()
+	}
+	if err != nil {
+		return err
+	}
+	for _, n := range l.nodes {
+		if n.hasConf() {
+			continue
+		}
+		if err := os.WriteFile(n.conf(), []byte(l.settings(n)), 0o644); err != nil {
+			l.lock.Close()
+			return err
+		}
+	}
+	return nil
+}
+
+// start starts one node as a process.
+func (l *Local) start(n *localNode) error {
+	n.cmd = exec.Command(l.opts.Binary, "server", n.conf())
 	n.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for us: we end the nodes in order
 	if err := n.cmd.Start(); err != nil {
 		return err
@@ -205,37 +252,42 @@ func (l *Local) Table(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	byID := make(map[string]string)
+	byID, pids := make(map[string]string), make(map[string]string)
 	for _, n := range nodes {
 		byID[n.ID] = n.Addr
 	}
+	for _, n := range l.nodes {
+		pids[n.addr()] = n.pid()
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "  %-18s %-8s %-16s %s\n", "node", "role", "slots", "follows")
+	const row = "  %-15s  %-7s  %-7s  %-15s  %s"
+	write := func(cells ...any) { b.WriteString(strings.TrimRight(fmt.Sprintf(row, cells...), " ") + "\n") }
+	write("node", "process", "role", "follows", "slots")
 	for _, n := range nodes {
-		slots, follows := strings.Join(n.Slots, " "), byID[n.Primary]
-		fmt.Fprintf(&b, "  %-18s %-8s %-16s %s\n", n.Addr, n.Role(), slots, follows)
+		write(n.Addr, pids[n.Addr], n.Role(), byID[n.Primary], strings.Join(n.Slots, " "))
 	}
 	return b.String(), nil
 }
 
-// view asks the first node that answers.
-func (l *Local) view(ctx context.Context) ([]Node, error) {
-	var last error
-	for _, n := range l.nodes {
-		c, err := Dial(ctx, n.addr())
-		if err != nil {
-			last = err
-			continue
+// lookWait bounds how long one node may keep the view from being shown: another is asked then.
+const lookWait = 500 * time.Millisecond
+
+// view asks the nodes in turn until one answers, the one that answered last first.
+func (l *Local) view(ctx context.Context) (nodes []Node, err error) {
+	for range l.nodes {
+		var c *Conn
+		if c, err = Dial(ctx, l.nodes[l.first].addr()); err == nil {
+			c.Wait = lookWait
+			nodes, err = Nodes(c)
+			c.Close()
 		}
-		nodes, err := Nodes(c)
-		c.Close()
 		if err == nil {
-			sort.Slice(nodes, func(i, j int) bool { return nodes[i].Addr < nodes[j].Addr })
+			slices.SortFunc(nodes, func(a, b Node) int { return strings.Compare(a.Addr, b.Addr) })
 			return nodes, nil
 		}
-		last = err
+		l.first = (l.first + 1) % len(l.nodes)
 	}
-	return nil, last
+	return nil, err
 }
 
 // watchPeriod is how often Watch looks for changes.
@@ -252,7 +304,7 @@ func (l *Local) Watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case n := <-l.ended:
-			fmt.Fprintf(l.opts.Out, "%s  127.0.0.1:%d ended\n", stamp(), n.port)
+			l.tellEnd(n)
 			if left--; left == 0 {
 				return
 			}
@@ -267,6 +319,23 @@ func (l *Local) Watch(ctx context.Context) {
 }
 
 func stamp() string { return time.Now().Format("15:04:05.0") }
+
+// tellEnd tells of a node that ended, and how to have it again: as a replica, if its own has taken over.
+func (l *Local) tellEnd(n *localNode) {
+	fmt.Fprintf(l.opts.Out, "%s  %s ended; start it again with\n            %s server %s\n", stamp(), n.addr(), fromHere(l.opts.Binary), fromHere(n.conf()))
+}
+
+// fromHere is a path as short as can be.
+func fromHere(path string) string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	if short, err := filepath.Rel(dir, path); err == nil && len(short) < len(path) {
+		return short
+	}
+	return path
+}
 
 // tell prints what differs from the last look.
 func (l *Local) tell(known map[string]string, nodes []Node) {
@@ -284,6 +353,7 @@ func (l *Local) tell(known map[string]string, nodes []Node) {
 
 // Stop ends the nodes, replicas first, and waits until they have saved.
 func (l *Local) Stop() {
+	defer l.lock.Close()
 	for i := len(l.nodes) - 1; i >= 0; i-- {
 		n := l.nodes[i]
 		if n.cmd == nil || n.cmd.Process == nil {

@@ -85,3 +85,27 @@ func listenLow(t *testing.T) net.Listener {
 	t.Fatal("no port is free")
 	return nil
 }
+
+func TestLocalWantsTheNodesOfBefore(t *testing.T) {
+	dir, port := t.TempDir(), 7000
+	for i := range 4 {
+		node := filepath.Join(dir, "node-"+strconv.Itoa(port+i))
+		if err := os.MkdirAll(node, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(node, "covey.conf"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, replicas := range []int{0, 2} {
+		_, err := manager.StartLocal(context.Background(), manager.LocalOptions{
+			Binary: "/nonexistent", Primaries: 3, Replicas: replicas, Port: port, Dir: dir, NodeTimeout: time.Second, Out: io.Discard,
+		})
+		if want := dir + " holds a cluster of 4 nodes: "; err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%d replicas: got %v, want it to begin with %q", replicas, err, want)
+		}
+	}
+	if list, _ := os.ReadDir(dir); len(list) != 4 {
+		t.Errorf("the folder holds %v", list)
+	}
+}

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/covey-db/covey/internal/vfs"
 )
 
 // This file says why a local cluster cannot start before it starts anything.
@@ -26,6 +29,37 @@ func (o LocalOptions) validate() error {
 	return nil
 }
 
+// sameAsBefore refuses a start with more or fewer nodes than the folder has from an earlier run: those that are left out would
+// be missed, and those that are added belong to no cluster.
+func (l *Local) sameAsBefore(context.Context) error {
+	before := 0
+	for (&localNode{dir: l.dirOf(l.opts.Port + before)}).hasConf() {
+		before++
+	}
+	if before == 0 || before == len(l.nodes) {
+		return nil
+	}
+	return fmt.Errorf("%s holds a cluster of %d nodes: start as many of them (--primaries, --replicas), or take another folder (--dir)",
+		l.opts.Dir, before)
+}
+
+// lockPath is the file that a running "covey up" holds.
+func (l *Local) lockPath() string { return filepath.Join(l.nodes[0].dir, "up.lock") }
+
+// locked says whether another "covey up" runs on the folder.
+func (l *Local) locked() bool {
+	lock, err := (vfs.OS{}).Lock(l.lockPath())
+	if err != nil {
+		return errors.Is(err, vfs.ErrLocked)
+	}
+	lock.Close()
+	return false
+}
+
+func (l *Local) runsAlready() error {
+	return fmt.Errorf("another \"covey up\" runs on %s; for a second cluster choose other ports and another folder (--port, --dir)", l.opts.Dir)
+}
+
 // portsFree tells which port is taken. Nodes outlive a "covey up" that was killed; then it tells how to end them.
 func (l *Local) portsFree(ctx context.Context) error {
 	var taken error
@@ -40,7 +74,10 @@ func (l *Local) portsFree(ctx context.Context) error {
 			}
 		}
 	}
-	if len(left) > 0 {
+	switch {
+	case len(left) > 0 && l.locked():
+		return l.runsAlready()
+	case len(left) > 0:
 		return fmt.Errorf("nodes of an earlier run still run on %s; end them with: kill %s", l.opts.Dir, strings.Join(left, " "))
 	}
 	return taken

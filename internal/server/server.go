@@ -263,7 +263,7 @@ func (s *Server) load(ctx context.Context) error {
 
 // start runs the actors. They end with ctx.
 func (s *Server) start(ctx context.Context) {
-	actors := []func(context.Context) error{s.cron, s.saver.Run, s.repl.Run}
+	actors := []func(context.Context) error{s.cron, s.keepHeap, s.saver.Run, s.repl.Run}
 	if s.bus != nil {
 		actors = append(actors, s.bus.Run)
 	}

@@ -1,0 +1,84 @@
+package server
+
+import (
+	"context"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
+
+// The Go heap holds buffers of clients, never the data. What a big request or reply has made it grow by would stay with the
+// process: a node that is quiet again collects nothing for two minutes, and the runtime keeps what it has collected.
+
+const (
+	heapPeriod    = 2 * time.Second
+	heapSlackMin  = 32 << 20 // bytes that are not worth a collection
+	heapPauseMost = 32       // periods between two attempts that gained nothing
+)
+
+// heapKeeper decides when to give memory of the Go heap back to the system.
+type heapKeeper struct {
+	cycles uint64 // collections at the last look
+	held   uint64 // bytes that the heap held after the last attempt
+	wait   int    // periods until the next attempt
+	pause  int    // periods to wait after the next attempt that gains nothing
+}
+
+// heapState is what the runtime says: how often it has collected, and how much its heap holds of the system's memory.
+type heapState struct{ cycles, held uint64 }
+
+// due says whether the heap should be collected and given back now: it holds much, and no collection ran since the last
+// look, for one that works is left to the runtime.
+func (k *heapKeeper) due(s heapState) bool {
+	quiet := s.cycles == k.cycles
+	k.cycles = s.cycles
+	if k.wait > 0 {
+		k.wait--
+	}
+	grown := s.held > k.held+heapSlackMin
+	return quiet && s.held > heapSlackMin && (grown || k.wait == 0)
+}
+
+// done notes an attempt. One that gained little lets the next one wait: what the heap holds is in use.
+func (k *heapKeeper) done(before, after heapState) {
+	k.cycles, k.held = after.cycles, after.held
+	if after.held+heapSlackMin/4 < before.held {
+		k.wait, k.pause = 0, 0
+		return
+	}
+	k.pause = min(max(2*k.pause, 1), heapPauseMost)
+	k.wait = k.pause
+}
+
+// keepHeap looks at the heap from time to time. A collection has little to do: almost nothing in it is a pointer.
+func (s *Server) keepHeap(ctx context.Context) error {
+	tick := time.NewTicker(heapPeriod)
+	defer tick.Stop()
+	var k heapKeeper
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			if now := readHeap(); k.due(now) {
+				debug.FreeOSMemory()
+				k.done(now, readHeap())
+			}
+		}
+	}
+}
+
+func readHeap() heapState {
+	samples := [...]metrics.Sample{
+		{Name: "/gc/cycles/total:gc-cycles"},
+		{Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/memory/classes/heap/unused:bytes"},
+		{Name: "/memory/classes/heap/free:bytes"},
+	}
+	metrics.Read(samples[:])
+	s := heapState{cycles: samples[0].Value.Uint64()}
+	for _, held := range samples[1:] {
+		s.held += held.Value.Uint64()
+	}
+	return s
+}

@@ -1,0 +1,42 @@
+package server
+
+import "testing"
+
+// A heap that grew is given back once nothing collects it; one that is in use is left in peace for longer and longer.
+func TestHeapKeeper(t *testing.T) {
+	const mb = 1 << 20
+	var k heapKeeper
+	look := func(cycles, held uint64) bool { return k.due(heapState{cycles, held}) }
+
+	if look(3, 20*mb) || look(3, 20*mb) {
+		t.Error("a small heap is collected")
+	}
+	if look(4, 500*mb) || look(5, 500*mb) {
+		t.Error("a heap is collected beside the runtime's own collections")
+	}
+	if !look(5, 500*mb) {
+		t.Fatal("a big quiet heap is left")
+	}
+	k.done(heapState{5, 500 * mb}, heapState{6, 10 * mb})
+	if look(6, 10*mb) {
+		t.Error("nothing is left to collect")
+	}
+	if !look(6, 400*mb) {
+		t.Fatal("a heap that grew again is left")
+	}
+	waits := make([]int, 0, 8)
+	for range 8 { // all of it is in use
+		k.done(heapState{k.cycles, 400 * mb}, heapState{k.cycles + 1, 400 * mb})
+		n := 1
+		for !look(k.cycles, 400*mb) {
+			n++
+		}
+		waits = append(waits, n)
+	}
+	if waits[0] > 2 || waits[4] <= waits[1] || waits[7] != heapPauseMost {
+		t.Errorf("attempts in vain came after %v periods", waits)
+	}
+	if !look(k.cycles, 480*mb) {
+		t.Error("growth has to wait for the pause")
+	}
+}

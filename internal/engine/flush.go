@@ -17,6 +17,16 @@ func (e *Engine) FreeTrash(perHold int) {
 	}
 }
 
+// Decay makes the shards give back memory that they keep for what has not come. The server calls it once a second.
+func (e *Engine) Decay() {
+	for i := range e.shards {
+		s := &e.shards[i]
+		s.mu.Lock()
+		s.Part.Arena().Decay()
+		s.mu.Unlock()
+	}
+}
+
 // Flushed tells that something was put aside which FreeTrash frees.
 func (e *Engine) Flushed() { e.flushed.Store(true) }
 

@@ -43,6 +43,7 @@ type Arena struct {
 	used    [Purposes]int64 // bytes of the live blocks, as their classes count them
 	drift   int64           // change of the sum of used since it was last published
 	idle    spanID          // the span that became empty last, and may have been used again since; 0 for none
+	quiet   spanID          // what idle was when Decay looked
 	pages   pageHeap
 	mapped  int64    // bytes of address space that the arena holds
 	dying   []region // mappings that were freed and are given back in steps

@@ -89,7 +89,8 @@ func TestArenaModel(t *testing.T) {
 				b.check(t, a, kept)
 				b.fill(a)
 			},
-			"trim": func(*rapid.T) { a.Trim() },
+			"trim":  func(*rapid.T) { a.Trim() },
+			"decay": func(*rapid.T) { a.Decay() },
 			"": func(t *rapid.T) {
 				if err := a.Check(); err != nil {
 					t.Fatal(err)

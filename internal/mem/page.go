@@ -11,8 +11,8 @@ const (
 	levels = 7 // floor(log2) of the longest free run of a chunk: 0 for a page alone, 6 for an empty chunk
 
 	// A shard may keep so many free pages that take memory, plus one part in dirtyShare of what it has mapped. The
-	// reserve saves a fault for each page of a span that comes and goes; 64 shards make 16 MiB.
-	dirtyPagesMin = 16
+	// reserve saves a fault for each page of a span that comes and goes; 64 shards make 8 MiB.
+	dirtyPagesMin = 8
 	dirtyShare    = 64
 
 	// With Options.HugePages an arena of so many bytes takes its further chunks as pairs that lie on a huge page of the
@@ -41,6 +41,7 @@ type pageHeap struct {
 	spare  uint32           // an empty chunk, or one of an empty pair, that is kept; 0 for none
 	free   int              // free pages of all chunks
 	dirty  int              // those of them that take memory
+	low    int              // the fewest that dirty was since Decay looked
 	cursor uint32           // where purge looks next
 }
 
@@ -128,7 +129,7 @@ func (a *Arena) allocPages(n uint32) (index, page uint32) {
 	mask := runMask(page, n)
 	c.free &^= mask
 	h.free -= int(n)
-	h.dirty -= bits.OnesCount64(c.dirty & mask)
+	h.clean(bits.OnesCount64(c.dirty & mask))
 	c.dirty &^= mask
 	if index == h.spare || c.mate != 0 && c.mate == h.spare {
 		h.spare = 0
@@ -201,7 +202,7 @@ func (a *Arena) dropChunk(index uint32) {
 			h.chunks[mate].mate = 0
 		}
 		h.free -= chunkPages
-		h.dirty -= bits.OnesCount64(c.dirty)
+		h.clean(bits.OnesCount64(c.dirty))
 		c.free, c.dirty = 0, 0
 		h.setLevel(index)
 		*c = chunk{level: -1}
@@ -227,21 +228,6 @@ func (a *Arena) newIndex() uint32 {
 	return uint32(len(a.regions) - 1)
 }
 
-// purgeNext discards the free pages of the next chunk that has some which take memory, not of all: the caller waits.
-func (a *Arena) purgeNext() {
-	h := &a.pages
-	for range h.chunks {
-		h.cursor++
-		if int(h.cursor) >= len(h.chunks) {
-			h.cursor = 1
-		}
-		if h.cursor < uint32(len(h.chunks)) && h.chunks[h.cursor].dirty != 0 {
-			a.purge(h.cursor)
-			return
-		}
-	}
-}
-
 // purge discards the free pages of a chunk that take memory.
 func (a *Arena) purge(index uint32) {
 	c := &a.pages.chunks[index]
@@ -254,7 +240,7 @@ func (a *Arena) purge(index uint32) {
 		n := uint32(bits.TrailingZeros64(^(c.dirty >> page)))
 		a.discardPages(index, page, n)
 		c.dirty &^= runMask(page, n)
-		a.pages.dirty -= int(n)
+		a.pages.clean(int(n))
 	}
 }
 

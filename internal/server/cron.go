@@ -38,6 +38,7 @@ func (s *Server) cron(ctx context.Context) error {
 			if now.Sub(second) >= time.Second {
 				second = now
 				s.engine.TickClock()
+				s.engine.Decay()
 				s.notePeak()
 				s.engine.ClientMemory.TickRecent()
 				s.engine.CheckOutputs()

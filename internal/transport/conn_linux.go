@@ -111,8 +111,10 @@ func (r *runner) read(c *conn) bool {
 // readOnce is one read; some says that it brought something.
 func (r *runner) readOnce(c *conn) (some, mine bool) {
 	buf := r.buf
-	direct := len(c.in) == 0
-	if !direct {
+	carried, direct := r.carry(c)
+	if direct {
+		buf = buf[carried:]
+	} else {
 		buf = r.room(c)
 	}
 	n, errno := rawRead(c.fd, buf)
@@ -141,7 +143,20 @@ func (r *runner) readOnce(c *conn) (some, mine bool) {
 		}
 		return true, r.advance(c)
 	}
-	return true, r.process(c, buf[:n], true)
+	return true, r.process(c, r.buf[:carried+n], true)
+}
+
+// carriedMax is how much unused input is copied to where the next of it is read, rather than given a buffer of its own:
+// a pipeline is cut somewhere in a command by each read.
+const carriedMax = readBytes / 4
+
+// carry puts the unused input of a connection at the start of the runner's buffer, when it is short and no long value
+// is pending; it says how much that is.
+func (r *runner) carry(c *conn) (carried int, direct bool) {
+	if len(c.in) > carriedMax || c.s.Need() > readBytes-carriedMax {
+		return 0, false
+	}
+	return copy(r.buf, c.in), true
 }
 
 // room makes space behind the unused input and returns it: as much as the pending value needs, but never more than
@@ -192,6 +207,8 @@ func (c *conn) keep(rest []byte, direct bool) {
 	switch {
 	case len(rest) == 0:
 		c.in = nil
+	case direct && cap(c.in) >= len(rest):
+		c.in = append(c.in[:0], rest...)
 	case direct:
 		c.in = append(make([]byte, 0, max(len(rest)*2, 512)), rest...)
 	case len(rest) != len(c.in):

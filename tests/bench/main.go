@@ -20,15 +20,16 @@ func main() {
 	quick := flag.Bool("quick", false, "a tenth of the requests")
 	rounds := flag.Int("rounds", 3, "pairs of runs for each figure; the median ratio is printed")
 	covey := flag.String("covey", "bin/covey", "the binary to measure")
-	only := flag.String("only", "", "throughput, memory or stall; empty for all")
+	only := flag.String("only", "", "throughput, memory, shapes or stall; empty for all")
+	match := flag.String("match", "", "of the shapes only those with this in their name")
 	flag.Parse()
-	if err := run(*covey, *rounds, *quick, *only); err != nil {
+	if err := run(*covey, *rounds, *quick, *only, *match); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(binary string, rounds int, quick bool, only string) error {
+func run(binary string, rounds int, quick bool, only, match string) error {
 	dir, err := os.MkdirTemp("", "covey-bench-")
 	if err != nil {
 		return err
@@ -54,6 +55,7 @@ func run(binary string, rounds int, quick bool, only string) error {
 	}{
 		{"throughput", func() error { return throughput(ours, theirs, rounds, scale) }},
 		{"memory", func() error { return memory(ours, theirs, scale) }},
+		{"shapes", func() error { return memoryTable(binary, dir, match, scale) }},
 		{"stall", func() error { return stall(ours, theirs, scale) }},
 	}
 	for _, s := range steps {
@@ -94,8 +96,7 @@ func start(name, dir string, words ...string) (*node, error) {
 		return nil, err
 	}
 	for deadline := time.Now().Add(startWait); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if c, err := net.Dial("tcp", n.addr()); err == nil {
-			c.Close()
+		if n.ask("PING") == nil {
 			return n, nil
 		}
 	}

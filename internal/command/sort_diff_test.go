@@ -120,3 +120,21 @@ func TestSortWindow(t *testing.T) {
 		}
 	})
 }
+
+// Elements that BY makes equal stay as they are when they are compared as texts; those of a set are in the order of theirs.
+func TestSortEqualWeights(t *testing.T) {
+	h := newHarness(t)
+	h.args("RPUSH", "l", "b", "c", "a", "10", "9")
+	h.args("SADD", "s", "b", "c", "a", "10", "9")
+	h.args("SET", "w_a", "x")
+	for _, c := range []struct{ command, want string }{
+		{"SORT l BY w_* ALPHA", "b c 10 9 a"},
+		{"SORT l BY w_* ALPHA DESC", "a b c 10 9"},
+		{"SORT l BY w_* ALPHA LIMIT 1 2", "c 10"},
+		{"SORT s BY w_* ALPHA", "10 9 b c a"},
+	} {
+		if got := strings.Join(h.args(strings.Fields(c.command)...).Strings(), " "); got != c.want {
+			t.Errorf("%s: %s, want %s", c.command, got, c.want)
+		}
+	}
+}

@@ -156,7 +156,7 @@ func sortWeight(b []byte) (float64, bool) {
 	return num.ParseFloat(bytes.TrimLeft(b, " \t\n\v\f\r"))
 }
 
-// sort puts the elements in order. Elements of equal weight are in the order of their texts.
+// sort puts the elements in order. Elements with equal numbers are in the order of their texts.
 func (s *sorter) sort() {
 	if s.unsorted {
 		return
@@ -171,6 +171,9 @@ func (s *sorter) sort() {
 	if s.desc {
 		ascending := compare
 		compare = func(a, b sortItem) int { return ascending(b, a) }
+	}
+	if s.alpha && s.by != nil {
+		compare = s.thenAsBefore(compare)
 	}
 	from, count := s.window(int64(len(s.items)))
 	sortFirst(s.items, int(from+count), compare)
@@ -193,10 +196,22 @@ func (s *sorter) byText(a, b sortItem) int {
 	case a.hasBy && !b.hasBy:
 		return 1
 	}
-	if order := bytes.Compare(s.text(a.by), s.text(b.by)); order != 0 {
-		return order
+	return bytes.Compare(s.text(a.by), s.text(b.by))
+}
+
+// thenAsBefore leaves elements that are equal otherwise as they were, as the sort of the C library does; a set has no order,
+// so that theirs is that of their texts, wherever the command is repeated.
+func (s *sorter) thenAsBefore(compare func(a, b sortItem) int) func(a, b sortItem) int {
+	return func(a, b sortItem) int {
+		order := compare(a, b)
+		switch {
+		case order != 0:
+			return order
+		case s.isSet:
+			return s.bySelf(a, b)
+		}
+		return cmp.Compare(a.text.from, b.text.from)
 	}
-	return s.bySelf(a, b)
 }
 
 const (

@@ -242,7 +242,7 @@ func (u *unpacker) value(depth int) lua.LValue {
 	case 0xc2, 0xc3:
 		return lua.LBool(b == 0xc3)
 	case 0xcc, 0xcd, 0xce, 0xcf:
-		return lua.LNumber(u.uint(1 << (b - 0xcc)))
+		return lua.LNumber(int64(u.uint(1 << (b - 0xcc)))) // the largest become negative, as the integers of Lua do
 	case 0xd0:
 		return lua.LNumber(int8(u.uint(1)))
 	case 0xd1:

@@ -109,6 +109,11 @@ func TestErrors(t *testing.T) {
 		{"getmetatable('').__index = 1", "-ERR user_script:1: Attempt to modify a readonly table script: SHA, on @user_script:1.\r\n"},
 		{"table.insert(redis, 1)", "-ERR Attempt to modify a readonly table script: SHA, on @user_script:1.\r\n"},
 		{"return string.rep()", "-ERR user_script:1: bad argument #1 to 'rep' (string expected, got no value) script: SHA, on @user_script:1.\r\n"},
+		{"\nlocal function f() return 1 + f() end return f()", "-ERR user_script:2: stack overflow script: SHA, on @user_script:2.\r\n"},
+		{"local t = setmetatable({}, {}) getmetatable(t).__index = t return t.x", "-ERR user_script:1: loop in gettable script: SHA, on @user_script:1.\r\n"},
+		{"return struct.pack('c2147483647', 'x')", "-ERR user_script:1: bad argument #3 to 'pack' (string too short) script: SHA, on @user_script:1.\r\n"},
+		{"return struct.pack('c2147483648', 'x')", "-ERR user_script:1: integral size overflow script: SHA, on @user_script:1.\r\n"},
+		{"return cmsgpack.unpack('\\207' .. string.rep('\\255', 8))", ":-1\r\n"},
 		{"local x = nil + 1", ""},
 		{"local x = {} .. 'x'", ""},
 		{"local x; x.y = 1", ""},
@@ -181,6 +186,31 @@ func TestBounds(t *testing.T) {
 		}
 	}
 	if got := eval(t, vm, "return 1"); got != ":1\r\n" {
+		t.Fatal(got)
+	}
+}
+
+// stoppingHost stops the script that calls it, as SCRIPT KILL does from another goroutine.
+type stoppingHost struct{ testHost }
+
+func (h *stoppingHost) Call([][]byte) ([]byte, string) {
+	h.vm.Stop(&syntaxError{"killed"})
+	return resp.AppendInt(nil, 1), ""
+}
+
+// An instruction may take long, as a comparison of long strings does, so that a script must not go on until the next look
+// when it is to be stopped.
+func TestStopIsImmediate(t *testing.T) {
+	vm := newTestVM()
+	body := "redis.call('x') for i = 1, 50 do redis.status_reply('x') end return 'went on'"
+	p, err := Compile(body, SHA1(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &Reply{Proto: resp.RESP2, Err: func(string, bool) {}}
+	h := &stoppingHost{testHost{vm: vm, until: time.Now().Add(lastsMax)}}
+	vm.Eval(h, p, nil, nil, r)
+	if got := string(r.Out); !strings.Contains(got, "killed") {
 		t.Fatal(got)
 	}
 }

@@ -33,10 +33,9 @@ func (l *layout) number(def int) int {
 	}
 	n := 0
 	for ; l.at < len(l.fmt) && isDigit(l.fmt[l.at]); l.at++ {
-		if n > (math.MaxInt32-9)/10 {
+		if n = n*10 + int(l.fmt[l.at]-'0'); n > math.MaxInt32 {
 			l.c.Fail("integral size overflow")
 		}
-		n = n*10 + int(l.fmt[l.at]-'0')
 	}
 	return n
 }
@@ -106,6 +105,9 @@ func structPack(c *call) {
 			break
 		}
 		c.Burn()
+		if opt == 'c' && len(c.Str(arg)) < size {
+			c.BadArg(arg+1, "string too short")
+		}
 		if len(out)+pad+size > stringMax {
 			c.Fail("string length overflow")
 		}
@@ -128,9 +130,6 @@ func structPack(c *call) {
 			arg++
 			if size == 0 {
 				size = len(s)
-			}
-			if len(s) < size {
-				c.BadArg(arg, "string too short")
 			}
 			out = append(out, s[:size]...)
 			if opt == 's' {

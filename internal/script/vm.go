@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -139,9 +140,23 @@ func (vm *VM) run(host Host, fn *lua.LFunction, args ...lua.LValue) (v lua.LValu
 	}
 	vm.where = place0{}
 	if err := vm.L.PCall(len(args), 1, vm.handler); err != nil {
-		return nil, vm.failure(err)
+		f := vm.failure(err)
+		f.placeIn(fn)
+		return nil, f
 	}
 	return vm.L.Get(-1), nil
+}
+
+// placeIn says that the failure is in a function, if nobody knows where it is: nothing can be called any more when the stack
+// is full.
+func (f *Failure) placeIn(fn *lua.LFunction) {
+	if f.Source != "" || fn.Proto == nil || len(fn.Proto.DbgSourcePositions) == 0 {
+		return
+	}
+	f.Source, f.Line = "@"+fn.Proto.SourceName, fn.Proto.DbgSourcePositions[0]
+	if text, ok := strings.CutPrefix(f.Text, "ERR stack overflow"); ok {
+		f.Text = "ERR " + fn.Proto.SourceName + ":" + strconv.Itoa(f.Line) + ": stack overflow" + text
+	}
 }
 
 func (vm *VM) failure(err error) *Failure {
@@ -184,6 +199,8 @@ var rewordings = []struct {
 	{regexp.MustCompile(`__unm undefined$`), "attempt to perform arithmetic on a nil value"},
 	{regexp.MustCompile(`for statement (init|limit|step) must be a number$`), "'for' $1 must be a number"},
 	{regexp.MustCompile(`attempt to compare (table|boolean|nil|function|userdata|thread) with (?:table|boolean|nil|function|userdata|thread)$`), "attempt to compare two $1 values"},
+	{regexp.MustCompile(`too many recursions in (gettable|settable)$`), "loop in $1"},
+	{regexp.MustCompile(`can not resume a dead thread$`), "cannot resume dead coroutine"},
 	{regexp.MustCompile(`^(lua callstack|registry) overflow$`), "stack overflow"},
 }
 

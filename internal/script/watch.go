@@ -59,8 +59,8 @@ var errNoMemory = errors.New("not enough memory")
 // Done implements context.Context.
 func (w *watch) Done() <-chan struct{} {
 	w.steps++
-	if w.steps&(lookSteps-1) != 0 && !w.dead {
-		return nil
+	if w.steps&(lookSteps-1) != 0 && !w.dead && w.stop.Load() == nil {
+		return nil // one instruction may take long, so that an order to stop does not wait for the next look
 	}
 	w.look()
 	if w.dead {

@@ -11,7 +11,7 @@ func configHandlers(d Deps) map[string]engine.Handler {
 	return map[string]engine.Handler{
 		"config|get":       {Run: func(c *engine.Ctx) { cmdConfigGet(c, d) }},
 		"config|set":       {Run: func(c *engine.Ctx) { cmdConfigSet(c, d) }},
-		"config|rewrite":   {Run: func(c *engine.Ctx) { cmdConfigRewrite(c, d) }},
+		"config|rewrite":   {Run: func(c *engine.Ctx) { cmdConfigRewrite(c, d.RewriteConfig) }},
 		"config|resetstat": {Run: func(c *engine.Ctx) { c.Engine().ResetStats(); c.OK() }},
 		"config|help":      {Run: cmdConfigHelp},
 	}
@@ -42,12 +42,12 @@ func cmdConfigSet(c *engine.Ctx, d Deps) {
 	c.OK()
 }
 
-func cmdConfigRewrite(c *engine.Ctx, d Deps) {
-	if d.RewriteConfig == nil {
+func cmdConfigRewrite(c *engine.Ctx, rewrite func() error) {
+	if rewrite == nil {
 		c.Err("ERR The server is running without a config file")
 		return
 	}
-	if err := d.RewriteConfig(); err != nil {
+	if err := rewrite(); err != nil {
 		c.Err("ERR Rewriting config file: " + err.Error())
 		return
 	}

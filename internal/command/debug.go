@@ -45,6 +45,7 @@ func debugSubs(d Deps) map[string]debugSub {
 	return map[string]debugSub{
 		"HELP":                     {2, 2, cmdDebugHelp},
 		"SLEEP":                    {3, 3, func(c *engine.Ctx) { cmdDebugSleep(c, d.Freeze) }},
+		"CONFIG-REWRITE-FORCE-ALL": {2, 2, func(c *engine.Ctx) { cmdConfigRewrite(c, d.RewriteConfigAll) }},
 		"DIGEST":                   {2, 2, cmdDebugDigest},
 		"DIGEST-VALUE":             {2, anyNumber, cmdDebugDigestValue},
 		"OBJECT":                   {3, 3, cmdDebugObject},
@@ -297,6 +298,8 @@ func cmdDebugHelp(c *engine.Ctx) {
 		"    Stop the server as a broken invariant does.",
 		"CHANGE-REPL-ID",
 		"    Begin a replication history that no replica can continue.",
+		"CONFIG-REWRITE-FORCE-ALL",
+		"    Write every directive into the configuration file, those with their default too.",
 		"DIGEST",
 		"    Show a hash of the whole data set.",
 		"DIGEST-VALUE <key> [<key> ...]",

@@ -13,6 +13,7 @@ import (
 type section struct {
 	name   string // as its heading has it
 	extra  bool   // shown by "all" and by name, but not by default
+	hidden bool   // shown by name only
 	fields func(*infoWriter)
 }
 
@@ -37,11 +38,12 @@ func infoHandlers(d Deps) map[string]engine.Handler {
 
 func sections() []section {
 	return []section{
-		{"Server", false, infoServer}, {"Clients", false, infoClients}, {"Memory", false, infoMemory},
-		{"Persistence", false, infoPersistence}, {"Stats", false, infoStats}, {"Replication", false, infoReplication},
-		{"CPU", false, infoCPU}, {"Modules", false, func(*infoWriter) {}}, {"Commandstats", true, infoCommandStats},
-		{"Latencystats", true, infoLatencyStats},
-		{"Errorstats", false, infoErrorStats}, {"Cluster", false, infoCluster}, {"Keyspace", false, infoKeyspace},
+		{name: "Server", fields: infoServer}, {name: "Clients", fields: infoClients}, {name: "Memory", fields: infoMemory},
+		{name: "Persistence", fields: infoPersistence}, {name: "Stats", fields: infoStats}, {name: "Replication", fields: infoReplication},
+		{name: "CPU", fields: infoCPU}, {name: "Modules", fields: func(*infoWriter) {}},
+		{name: "Commandstats", extra: true, fields: infoCommandStats}, {name: "Latencystats", extra: true, fields: infoLatencyStats},
+		{name: "Errorstats", fields: infoErrorStats}, {name: "Cluster", fields: infoCluster}, {name: "Keyspace", fields: infoKeyspace},
+		{name: "Debug", extra: true, hidden: true, fields: infoDebug},
 	}
 }
 
@@ -69,7 +71,9 @@ func wanted(words [][]byte, s section) bool {
 	for _, word := range words {
 		switch w := strings.ToLower(string(word)); w {
 		case "all", "everything":
-			return true
+			if !s.hidden {
+				return true
+			}
 		case "default":
 			if !s.extra {
 				return true

@@ -16,25 +16,35 @@ type Sampler struct {
 	last struct {
 		at           time.Time
 		ops, in, out int64
+		turns, nanos int64
 	}
 	ring [sampleCount]rates
 	next int
 }
 
 // rates are figures per second.
-type rates struct{ ops, in, out float64 }
+type rates struct {
+	ops, in, out float64
+	turns        float64 // rounds of the event loops
+	turnMicros   float64 // what one of them took
+}
 
 // Tick takes a sample.
 func (s *Sampler) Tick(e *engine.Engine, now time.Time) {
 	sum := e.SumCounters()
 	ops, in, out := sum.Commands.Load(), sum.NetIn.Load(), sum.NetOut.Load()
+	turns, nanos := sum.Turns.Load(), sum.InTurns.Load()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if seconds := now.Sub(s.last.at).Seconds(); !s.last.at.IsZero() && seconds > 0 {
-		s.ring[s.next] = rates{float64(ops-s.last.ops) / seconds, float64(in-s.last.in) / seconds, float64(out-s.last.out) / seconds}
+		s.ring[s.next] = rates{
+			ops: float64(ops-s.last.ops) / seconds, in: float64(in-s.last.in) / seconds, out: float64(out-s.last.out) / seconds,
+			turns: float64(turns-s.last.turns) / seconds, turnMicros: float64(nanos-s.last.nanos) / 1000 / float64(max(turns-s.last.turns, 1)),
+		}
 		s.next = (s.next + 1) % sampleCount
 	}
 	s.last.at, s.last.ops, s.last.in, s.last.out = now, ops, in, out
+	s.last.turns, s.last.nanos = turns, nanos
 }
 
 func (s *Sampler) rates() (r rates) {
@@ -47,6 +57,8 @@ func (s *Sampler) rates() (r rates) {
 		r.ops += one.ops / sampleCount
 		r.in += one.in / sampleCount
 		r.out += one.out / sampleCount
+		r.turns += one.turns / sampleCount
+		r.turnMicros += one.turnMicros / sampleCount
 	}
 	return r
 }

@@ -167,8 +167,9 @@ func infoMemory(w *infoWriter) {
 	w.add("mem_aof_buffer", 0)
 	w.add("mem_allocator", "covey-arenas")
 	w.add("active_defrag_running", 0)
-	w.add("lazyfree_pending_objects", 0)
-	w.add("lazyfreed_objects", 0)
+	pending, freed := e.Trash()
+	w.add("lazyfree_pending_objects", pending)
+	w.add("lazyfreed_objects", freed)
 }
 
 // systemMemory is the memory of the machine in bytes, 0 when it cannot be told.
@@ -256,6 +257,28 @@ func infoStats(w *infoWriter) {
 	w.add("client_output_buffer_limit_disconnections", s.OutputLimit.Load())
 	w.add("reply_buffer_shrinks", 0)
 	w.add("reply_buffer_expands", 0)
+	w.add("eventloop_cycles", n.Turns.Load())
+	w.add("eventloop_duration_sum", n.InTurns.Load()/1000)
+	w.add("eventloop_duration_cmd_sum", commandNanos(e)/1000)
+	w.add("instantaneous_eventloop_cycles_per_sec", int64(r.turns))
+	w.add("instantaneous_eventloop_duration_usec", int64(r.turnMicros))
+}
+
+// commandNanos is the time that all commands took.
+func commandNanos(e *engine.Engine) (sum int64) {
+	for _, n := range e.Calls() {
+		sum += n.Nanos
+	}
+	return sum
+}
+
+// infoDebug tells what is shown only to those who ask for it by name.
+func infoDebug(w *infoWriter) {
+	s := &w.c.Engine().Stats
+	w.add("eventloop_duration_aof_sum", 0)
+	w.add("eventloop_duration_cron_sum", s.CronNanos.Load()/1000)
+	w.add("eventloop_duration_max", s.LongestTurn.Load()/1000)
+	w.add("eventloop_cmd_per_cycle_max", s.MostInTurn.Load())
 }
 
 func totalErrors(e *engine.Engine) (n int64) {

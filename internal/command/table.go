@@ -21,6 +21,8 @@ type Deps struct {
 	Version string
 	// RewriteConfig writes the values in force into the configuration file; nil without one.
 	RewriteConfig func() error
+	// RewriteConfigAll is the same with a line for every directive.
+	RewriteConfigAll func() error
 	// Shutdown asks the server to end: SHUTDOWN. failed is called, from any goroutine, when it goes on instead.
 	Shutdown func(o ShutdownOptions, failed func())
 	// AbortShutdown makes the server go on: SHUTDOWN ABORT. False: no shutdown is under way.

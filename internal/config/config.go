@@ -38,7 +38,7 @@ const (
 )
 
 // Attribute is one property of a directive; a directive has a set of them.
-type Attribute uint8
+type Attribute uint16
 
 // The properties.
 const (
@@ -49,6 +49,7 @@ const (
 	Sensitive                         // its value must not be logged
 	Volatile                          // hooks run even if the value stays the same, since what it names may have changed
 	EmptyUnset                        // the empty value is no value, and is not written to the file
+	Unsigned                          // a Memory up to 2^64-1; more than an int64 holds counts as the most that it holds
 	Own                               // Covey's own, or with values of Covey's own
 )
 

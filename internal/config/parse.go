@@ -4,6 +4,7 @@ package config
 
 import (
 	"io/fs"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -65,6 +66,10 @@ func parseBool(arg string) (Value, error) {
 }
 
 func (d *Directive) parseNumber(arg string) (Value, error) {
+	if d.Has(Unsigned) {
+		n, ok := num.ParseUnsignedMemory([]byte(arg))
+		return Value{num: int64(min(n, math.MaxInt64)), text: strconv.FormatUint(n, 10)}, unless(ok, badMemory)
+	}
 	n, share, err := d.readNumber(arg)
 	switch {
 	case err != nil:

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"math"
 	"slices"
 	"strings"
 )
@@ -25,12 +26,21 @@ type User struct {
 // users is nil to leave the lines of users alone. With an aclfile they are taken away. Users that included files define stay
 // defined there only.
 func (s *Store) Rewrite(original string, users []User) string {
+	return s.rewrite(original, users, false)
+}
+
+// RewriteAll is Rewrite with a line for every directive, those that have their default too.
+func (s *Store) RewriteAll(original string, users []User) string {
+	return s.rewrite(original, users, true)
+}
+
+func (s *Store) rewrite(original string, users []User, all bool) string {
 	r := rewriter{slots: map[string][]int{}}
 	r.read(original)
 	now := s.Snapshot()
 	for row := range table().rows {
 		d := &table().rows[row]
-		r.put(d.Name, d.lines(now, s.included[d.Name]), s.included[d.Name])
+		r.put(d.Name, d.lines(now, s.included[d.Name] || all && d.Kind != Primary), s.included[d.Name])
 	}
 	switch {
 	case now.String("aclfile") != "":
@@ -182,6 +192,9 @@ func (d *Directive) lines(now Snapshot, forced bool) []written {
 	case Memory, MemoryShare:
 		if share, ok := v.Percent(); ok {
 			return one(plainNumber(share) + "%")
+		}
+		if d.Has(Unsigned) && v.num == math.MaxInt64 {
+			return one(v.text)
 		}
 		return one(shortMemory(v.num))
 	case Text:

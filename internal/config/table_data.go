@@ -51,7 +51,7 @@ const (
 
 func memoryDirectives() []Directive {
 	return []Directive{
-		{Name: "maxmemory", Kind: Memory, Max: int64Max, Default: "0"},
+		{Name: "maxmemory", Kind: Memory, Is: Unsigned, Max: int64Max, Default: "0"},
 		{Name: "maxmemory-policy", Kind: Enum, Words: policies(), Default: "noeviction"},
 		{Name: "maxmemory-samples", Kind: Number, Min: 1, Max: int32Max, Default: "5"},
 		{Name: "maxmemory-eviction-tenacity", Kind: Number, Max: 100, Default: "10", NoEffect: "a command evicts 64 keys at most, and the next ones go on"},

@@ -55,7 +55,7 @@ const (
 func (c *Ctx) Timeout(i int) (time.Duration, bool) {
 	seconds, ok := num.ParseFloat(c.Args[i])
 	if !ok {
-		c.Err(errTimeoutNotFloat)
+		c.Err(oddTimeout(c.Args[i]))
 		return 0, false
 	}
 	millis := seconds * 1000
@@ -72,6 +72,17 @@ func (c *Ctx) Timeout(i int) (time.Duration, bool) {
 		return 0, false
 	}
 	return c.timeoutOf(int64(millis))
+}
+
+// oddTimeout says what is wrong with a timeout that is no float: Redis reads a long double, which goes further.
+func oddTimeout(arg []byte) string {
+	switch x, ok := num.ParseLongDouble(arg); {
+	case !ok:
+		return errTimeoutNotFloat
+	case x.IsNegative():
+		return errTimeoutNegative
+	}
+	return errTimeoutRange
 }
 
 // TimeoutMillis is Timeout for a number of milliseconds (XREAD BLOCK).

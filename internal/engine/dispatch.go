@@ -198,12 +198,13 @@ func (c *Ctx) routedElsewhere(cmd *Command) bool { return c.e.ClusterOn && cmd.k
 
 // mustPause suspends the session when a pause holds cmd.
 func (c *Ctx) mustPause(cmd *Command) bool {
-	if c.S.primaryLink || c.S.multi != nil && c.queues(cmd) {
+	if c.S.multi != nil && c.queues(cmd) {
 		return false
 	}
-	held := c.e.Pause.holds(cmd)
-	if cmd.Full == "exec" && c.S.multi != nil {
-		held = held || c.e.Pause.any() && c.S.multi.writes
+	writes := cmd.write || cmd.mayReplicate || cmd.Full == "exec" && c.S.multi != nil && c.S.multi.writes
+	held := c.e.Pause.Mode() == PauseEverything || c.pausedFor(writes)
+	if c.S.primaryLink {
+		held = c.pausedFor(writes)
 	}
 	return held && c.pauseHere()
 }
@@ -251,7 +252,7 @@ func (c *Ctx) lockUnlessPaused(set uint64, write bool) bool {
 			return false
 		}
 		c.held = set
-		if !write || c.S.primaryLink || !c.e.Pause.any() {
+		if !c.pausedFor(write) {
 			return false
 		}
 		c.e.unlockSet(set)
@@ -260,6 +261,14 @@ func (c *Ctx) lockUnlessPaused(set uint64, write bool) bool {
 			return true
 		}
 	}
+}
+
+// pausedFor says whether a pause holds a command that writes, or a command of the stream of a primary.
+func (c *Ctx) pausedFor(write bool) bool {
+	if c.S.primaryLink {
+		return c.e.Pause.holdsStream(write)
+	}
+	return write && c.e.Pause.any()
 }
 
 // finish ends a command that ran by itself: its effects go to the log, its locks are released.

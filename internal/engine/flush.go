@@ -27,6 +27,23 @@ func (e *Engine) Decay() {
 	}
 }
 
+// Trash is the number of values that wait to be freed, and of those that were freed so since the last reset.
+func (e *Engine) Trash() (pending, freed int64) {
+	pending, freed = e.countTrash()
+	return pending, freed - e.Stats.lazyBase.Load()
+}
+
+func (e *Engine) countTrash() (pending, freed int64) {
+	for i := range e.shards {
+		s := &e.shards[i]
+		s.mu.Lock()
+		p, f := s.Part.Trash()
+		s.mu.Unlock()
+		pending, freed = pending+p, freed+f
+	}
+	return pending, freed
+}
+
 // Flushed tells that something was put aside which FreeTrash frees.
 func (e *Engine) Flushed() { e.flushed.Store(true) }
 

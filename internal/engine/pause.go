@@ -28,9 +28,11 @@ const (
 	PauseEverything
 )
 
-// Pause makes clients wait, as CLIENT PAUSE and a coordinated failover want it. Commands of the link to a primary pass.
+// Pause makes clients wait, as CLIENT PAUSE and a coordinated failover want it. The stream of a primary waits for CLIENT PAUSE
+// only.
 type Pause struct {
 	mode  atomic.Uint32 // the strictest PauseMode in force
+	asked atomic.Uint32 // that of CLIENT PAUSE
 	ended func()        // called when the mode becomes weaker; must not wait
 
 	mu struct {
@@ -59,6 +61,12 @@ func (p *Pause) holds(cmd *Command) bool {
 		return cmd.write || cmd.mayReplicate
 	}
 	return false
+}
+
+// holdsStream says whether a command of the primary's stream has to wait.
+func (p *Pause) holdsStream(write bool) bool {
+	mode := PauseMode(p.asked.Load())
+	return mode == PauseEverything || mode == PauseWrites && write
 }
 
 // Begin pauses until a time. A longer end that is already in force for the purpose stays.
@@ -98,12 +106,16 @@ func (p *Pause) settle(now clock.Millis) {
 		}
 	}
 	before := PauseMode(p.mode.Swap(uint32(mode)))
-	if mode < before {
+	asked := p.mu.by[PauseByClient].mode
+	askedBefore := PauseMode(p.asked.Swap(uint32(asked)))
+	if mode < before || asked < askedBefore {
 		waiting := p.mu.waiting
 		p.mu.waiting = nil
 		for _, resume := range waiting {
 			resume()
 		}
+	}
+	if mode < before {
 		p.ended()
 	}
 	if p.mu.timer != nil {

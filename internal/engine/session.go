@@ -237,11 +237,13 @@ func (s *Session) Process(w *Worker, in []byte) int {
 		}
 		if len(w.cmd.Args) > 0 {
 			c.Args = w.cmd.Args
+			before := len(c.raw)
 			if s.primaryLink {
 				c.raw = append(c.raw, in[used:used+n]...)
 			}
 			var again bool
 			if start, again = c.execute(start); again {
+				c.raw = c.raw[:before]
 				break
 			}
 		} else if s.primaryLink {

@@ -27,6 +27,10 @@ type Stats struct {
 	QueryLimit     atomic.Int64 // clients closed for their query buffer
 	OutputLimit    atomic.Int64 // clients closed for their output buffer
 	UnexpErrors    atomic.Int64
+	LongestTurn    atomic.Int64 // nanoseconds of the longest round of an event loop
+	MostInTurn     atomic.Int64 // commands of the round that had most
+	CronNanos      atomic.Int64 // nanoseconds that the rounds of the cron took
+	lazyBase       atomic.Int64 // what RESETSTAT subtracts from the values that were freed later
 
 	table *spec.Table
 	mu    struct {
@@ -100,6 +104,8 @@ func (e *Engine) Totals() *Counters {
 	out.NetOut.Store(sum.NetOut.Load() - b.NetOut.Load())
 	out.Reads.Store(sum.Reads.Load() - b.Reads.Load())
 	out.Writes.Store(sum.Writes.Load() - b.Writes.Load())
+	out.Turns.Store(sum.Turns.Load() - b.Turns.Load())
+	out.InTurns.Store(sum.InTurns.Load() - b.InTurns.Load())
 	return out
 }
 
@@ -118,9 +124,12 @@ func (e *Engine) ResetStats() {
 	}
 	s.mu.Unlock()
 	for _, n := range []*atomic.Int64{&s.ExpiredKeys, &s.ExpiredFields, &s.ExpiredStale, &s.EvictedKeys, &s.EvictedClients, &s.Connections, &s.Rejected,
-		&s.SyncFull, &s.SyncPartial, &s.SyncPartErr, &s.QueryLimit, &s.OutputLimit} {
+		&s.SyncFull, &s.SyncPartial, &s.SyncPartErr, &s.QueryLimit, &s.OutputLimit,
+		&s.LongestTurn, &s.MostInTurn, &s.CronNanos} {
 		n.Store(0)
 	}
+	_, freed := e.countTrash()
+	s.lazyBase.Store(freed)
 	e.Errors.Reset()
 	e.ForgetDurations()
 	e.SlotStats.Reset()

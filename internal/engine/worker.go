@@ -47,6 +47,8 @@ type Counters struct {
 	NetOut   atomic.Int64 // bytes written to clients
 	Reads    atomic.Int64 // read events
 	Writes   atomic.Int64 // write events
+	Turns    atomic.Int64 // rounds of an event loop that had something to do, and of the cron
+	InTurns  atomic.Int64 // nanoseconds that they took
 }
 
 // callStats are the counters of one command on one worker.
@@ -102,6 +104,8 @@ func (c *Counters) add(o *Counters) {
 	c.NetOut.Add(o.NetOut.Load())
 	c.Reads.Add(o.Reads.Load())
 	c.Writes.Add(o.Writes.Load())
+	c.Turns.Add(o.Turns.Load())
+	c.InTurns.Add(o.InTurns.Load())
 }
 
 // Settle makes the figures complete up to the command under way: what INFO shows of it.
@@ -181,6 +185,22 @@ func (r *run) flushBucket(w *Worker) {
 
 // nanos is a monotonic reading in nanoseconds.
 func (w *Worker) nanos() int64 { return int64(time.Since(w.epoch)) }
+
+// Turn is a round of an event loop that is under way.
+type Turn struct{ start, commands int64 }
+
+// BeginTurn begins to measure a round.
+func (w *Worker) BeginTurn() Turn { return Turn{w.nanos(), w.Counters.Commands.Load()} }
+
+// EndTurn counts a round and returns the nanoseconds that it took.
+func (w *Worker) EndTurn(t Turn) int64 {
+	took := w.nanos() - t.start
+	w.Counters.Turns.Add(1)
+	w.Counters.InTurns.Add(took)
+	raise(&w.e.Stats.LongestTurn, took)
+	raise(&w.e.Stats.MostInTurn, w.Counters.Commands.Load()-t.commands)
+	return took
+}
 
 // kick wakes the readers of the log when effects were appended since the last time.
 func (w *Worker) kick() {

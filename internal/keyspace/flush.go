@@ -88,7 +88,9 @@ func (p *Part) FreeSome(budget int) (left int64) {
 	}
 	for _, r := range p.trash {
 		if budget > 0 {
+			before := r.d.count
 			budget = p.freeTables(r, budget)
+			p.freed += before - r.d.count
 		}
 		left += r.d.count - p.pinned(r.d)
 	}
@@ -97,6 +99,17 @@ func (p *Part) FreeSome(budget int) (left int64) {
 		left += p.dropper.FreeSome(max(budget, 1))
 	}
 	return left
+}
+
+// Trash is the number of values that wait to be freed by FreeSome, and of those that it has freed.
+func (p *Part) Trash() (pending, freed int64) {
+	if p.dropper != nil {
+		pending, freed = p.dropper.Trash()
+	}
+	for _, r := range p.trash {
+		pending += r.d.count
+	}
+	return pending, freed + p.freed
 }
 
 // pinned is the number of records that wait for a cut.

@@ -68,6 +68,8 @@ type Dropper interface {
 	Drop(t Type, e Encoding, root mem.Ref, length uint64)
 	// FreeSome frees about budget elements of what was put aside. It returns how many are left, about.
 	FreeSome(budget int) (left int64)
+	// Trash is the number of values that were put aside: those that wait and those that are gone.
+	Trash() (pending, freed int64)
 	// DueAt is the time that a value says it is scheduled for (Part.Schedule), in milliseconds; NotDue when it is not.
 	DueAt(r Rec) int64
 }
@@ -95,6 +97,7 @@ type Part struct {
 	keep     bool                      // an overwritten record keeps its stamp
 	lanes    [Lanes]lane
 	trash    []*trash     // databases and slots that were flushed and wait to be freed
+	freed    int64        // records of them that were freed by FreeSome
 	due      expireCursor // where ExpireDue goes on
 	schedule schedule     // values in which something is due some time
 	// wordsMax is the size above which a segment is split: it bounds the pause of an insertion. Tests make it small.

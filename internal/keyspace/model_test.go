@@ -112,6 +112,9 @@ func (m *machine) Drop(_ Type, _ Encoding, root mem.Ref, _ uint64) {
 // DueAt implements Dropper: nothing is scheduled.
 func (m *machine) DueAt(Rec) int64 { return NotDue }
 
+// Trash counts nothing.
+func (m *machine) Trash() (pending, freed int64) { return 0, 0 }
+
 // FreeSome has nothing put aside.
 func (m *machine) FreeSome(int) int64 { return 0 }
 

@@ -13,6 +13,7 @@ type timed struct{}
 
 func (timed) Drop(Type, Encoding, mem.Ref, uint64) {}
 func (timed) FreeSome(int) int64                   { return 0 }
+func (timed) Trash() (pending, freed int64)        { return 0, 0 }
 func (timed) DueAt(r Rec) int64 {
 	if r.Encoding() != EncInt {
 		return NotDue

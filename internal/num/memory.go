@@ -28,6 +28,30 @@ func ParseMemory(b []byte) (int64, bool) {
 	return n * unit, n <= math.MaxInt64/unit
 }
 
+// ParseUnsignedMemory reads an amount of memory like ParseMemory. What is more than a uint64 holds is the most that it holds.
+func ParseUnsignedMemory(b []byte) (uint64, bool) {
+	digits := 0
+	for digits < len(b) && b[digits]-'0' < 10 {
+		digits++
+	}
+	unit, ok := memoryUnit(b[digits:])
+	if !ok || digits >= memoryDigitsMax {
+		return 0, false
+	}
+	var n uint64
+	for _, c := range b[:digits] {
+		d := uint64(c - '0')
+		if n > (math.MaxUint64-d)/10 {
+			return math.MaxUint64, true
+		}
+		n = n*10 + d
+	}
+	if n > math.MaxUint64/uint64(unit) {
+		return math.MaxUint64, true
+	}
+	return n * uint64(unit), true
+}
+
 func memoryUnit(name []byte) (bytesEach int64, ok bool) {
 	if len(name) == 0 || len(name) == 1 && name[0]|0x20 == 'b' {
 		return 1, true

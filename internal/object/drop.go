@@ -22,6 +22,7 @@ const dropAll = 1 << 62
 type Dropper struct {
 	arena *mem.Arena
 	trash []dropped
+	freed int64 // values that were put aside and are gone
 }
 
 // dropped is a value that waits to be freed.
@@ -59,6 +60,7 @@ func (d *Dropper) FreeSome(budget int) (left int64) {
 		last.left = max(last.left-int64(spent), 1)
 		if done {
 			d.trash = d.trash[:len(d.trash)-1]
+			d.freed++
 		}
 	}
 	for _, v := range d.trash {
@@ -66,6 +68,9 @@ func (d *Dropper) FreeSome(budget int) (left int64) {
 	}
 	return left
 }
+
+// Trash is the number of values that were put aside: those that wait and those that are gone.
+func (d *Dropper) Trash() (pending, freed int64) { return int64(len(d.trash)), d.freed }
 
 // free frees about budget elements of a value. When it is not done it has to be called again with the same root.
 func (v *dropped) free(a *mem.Arena, budget int) (spent int, done bool) {

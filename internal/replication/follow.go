@@ -251,7 +251,8 @@ type primaryConn struct {
 	f       *follower
 	conn    net.Conn
 	timeout time.Duration
-	buf     []byte // read, not used
+	buf     []byte    // read, not used
+	mail    *linkMail // for the session that applies the stream; nil before
 }
 
 func (p *primaryConn) more() error {
@@ -260,11 +261,16 @@ func (p *primaryConn) more() error {
 		copy(grown, p.buf)
 		p.buf = grown
 	}
-	_ = p.conn.SetReadDeadline(time.Now().Add(p.timeout))
+	if !p.arm() {
+		return nil
+	}
 	n, err := p.conn.Read(p.buf[len(p.buf):cap(p.buf)])
 	p.buf = p.buf[:len(p.buf)+n]
 	if n > 0 {
 		p.f.lastIO.Store(time.Now().UnixNano())
+		return nil
+	}
+	if p.mail != nil && p.mail.waits() {
 		return nil
 	}
 	return err
@@ -407,7 +413,8 @@ func (f *follower) apply(ctx context.Context, p *primaryConn) error {
 	e := f.m.e
 	w := e.NewWorker()
 	defer w.Drop()
-	sess := e.NewPrimaryLink(linkConn{p.conn}, engine.Peer{Remote: p.conn.RemoteAddr().String(), Local: p.conn.LocalAddr().String(), FD: -1})
+	p.mail = &linkMail{conn: p.conn, wake: make(chan struct{}, 1)}
+	sess := e.NewPrimaryLink(linkConn{p.conn, p.mail}, engine.Peer{Remote: p.conn.RemoteAddr().String(), Local: p.conn.LocalAddr().String(), FD: -1})
 	defer sess.Close()
 	sess.SelectDB(max(0, e.Log.StreamDB()))
 	f.downAt.Store(0)
@@ -419,6 +426,7 @@ func (f *follower) apply(ctx context.Context, p *primaryConn) error {
 	defer close(stop)
 	go f.ackLoop(stop)
 	for ctx.Err() == nil {
+		p.mail.deliver(w)
 		used := sess.Process(w, p.buf)
 		w.Out.Reset()
 		p.buf = p.buf[:copy(p.buf, p.buf[used:])]
@@ -426,6 +434,10 @@ func (f *follower) apply(ctx context.Context, p *primaryConn) error {
 			return errors.New("the primary's stream broke the protocol")
 		}
 		if sess.More() && len(p.buf) > 0 && used > 0 {
+			continue
+		}
+		if !sess.Open() && len(p.buf) >= heldBytesMax {
+			p.mail.await(ctx)
 			continue
 		}
 		if err := p.more(); err != nil {
@@ -467,10 +479,78 @@ func (m *Manager) sendAck() {
 	_ = p.send("REPLCONF", "ACK", strconv.FormatInt(m.e.Log.End(), 10)) // the reader notices a broken link
 }
 
-// linkConn is the transport of the session that applies a stream: nothing is ever posted to it.
-type linkConn struct{ c net.Conn }
+// heldBytesMax is how much of the stream is read ahead while CLIENT PAUSE holds it.
+const heldBytesMax = 64 << 20
 
-func (l linkConn) Post(func(*engine.Worker))       {}
+// arm sets the time until which the next read waits; false when work was posted, which comes first.
+func (p *primaryConn) arm() bool {
+	if p.mail == nil {
+		_ = p.conn.SetReadDeadline(time.Now().Add(p.timeout))
+		return true
+	}
+	p.mail.mu.Lock()
+	defer p.mail.mu.Unlock()
+	if len(p.mail.mu.work) > 0 {
+		return false
+	}
+	_ = p.conn.SetReadDeadline(time.Now().Add(p.timeout))
+	return true
+}
+
+// linkMail is what was posted to the session that applies a stream: that it may go on after a pause.
+type linkMail struct {
+	conn net.Conn
+	wake chan struct{}
+	mu   struct { // a leaf lock
+		sync.Mutex
+		work []func(*engine.Worker)
+	}
+}
+
+// post has the reader of the stream leave its read and do the work.
+func (m *linkMail) post(fn func(*engine.Worker)) {
+	m.mu.Lock()
+	m.mu.work = append(m.mu.work, fn)
+	_ = m.conn.SetReadDeadline(time.Unix(1, 0))
+	m.mu.Unlock()
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (m *linkMail) waits() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.mu.work) > 0
+}
+
+// deliver does what was posted.
+func (m *linkMail) deliver(w *engine.Worker) {
+	m.mu.Lock()
+	work := m.mu.work
+	m.mu.work = nil
+	m.mu.Unlock()
+	for _, fn := range work {
+		fn(w)
+	}
+}
+
+// await waits until something is posted or the link is to end.
+func (m *linkMail) await(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-m.wake:
+	}
+}
+
+// linkConn is the transport of the session that applies a stream.
+type linkConn struct {
+	c    net.Conn
+	mail *linkMail
+}
+
+func (l linkConn) Post(fn func(*engine.Worker))    { l.mail.post(fn) }
 func (l linkConn) CloseSoon(bool)                  { l.c.Close() }
 func (l linkConn) Hijack(func(engine.Raw, []byte)) {}
 func (l linkConn) Buffered() (query, output int)   { return 0, 0 }

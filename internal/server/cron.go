@@ -30,6 +30,7 @@ func (s *Server) cron(ctx context.Context) error {
 			if s.engine.Settings.CronPaused.Load() {
 				continue
 			}
+			t := w.BeginTurn()
 			s.sampler.Tick(s.engine, now)
 			s.expire(w)
 			s.evict(w)
@@ -44,6 +45,7 @@ func (s *Server) cron(ctx context.Context) error {
 				s.engine.CheckOutputs()
 				s.closeIdle()
 			}
+			s.engine.Stats.CronNanos.Add(w.EndTurn(t))
 		}
 	}
 }

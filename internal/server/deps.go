@@ -12,6 +12,7 @@ import (
 
 	"github.com/covey-db/covey/internal/acl"
 	"github.com/covey-db/covey/internal/command"
+	"github.com/covey-db/covey/internal/config"
 	"github.com/covey-db/covey/internal/replication"
 	"github.com/covey-db/covey/internal/script"
 	"github.com/covey-db/covey/internal/vfs"
@@ -41,7 +42,8 @@ func (s *Server) deps() command.Deps {
 		Scripts:          &s.scripts,
 	}
 	if s.confFile != "" {
-		d.RewriteConfig = s.rewriteConfig
+		d.RewriteConfig = func() error { return s.rewriteConfig(s.store.Rewrite) }
+		d.RewriteConfigAll = func() error { return s.rewriteConfig(s.store.RewriteAll) }
 	}
 	if file := s.store.String("aclfile"); file != "" {
 		d.LoadUsers = func() ([]acl.Change, error) { return s.readUsers(s.engine.Access.Users, file) }
@@ -95,13 +97,13 @@ func residentBytes() int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// rewriteConfig is CONFIG REWRITE: the new text is whole on disk before it takes the old one's place.
-func (s *Server) rewriteConfig() error {
+// rewriteConfig is CONFIG REWRITE, with what makes the new text: it is whole on disk before it takes the old one's place.
+func (s *Server) rewriteConfig(text func(string, []config.User) string) error {
 	old, err := s.fs.ReadFile(s.confFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return vfs.WriteFileAtomic(s.fs, s.confFile, []byte(s.store.Rewrite(string(old), s.userLines())))
+	return vfs.WriteFileAtomic(s.fs, s.confFile, []byte(text(string(old), s.userLines())))
 }
 
 // errLibrariesThere ends DEBUG RELOAD NOFLUSH: what the file holds is there already.

@@ -440,6 +440,11 @@ func (r *runner) takeBack(c *conn, pieces [][]byte) {
 	for _, p := range pieces {
 		c.push(p)
 	}
+	if c.s.OverHard(c.outLen) {
+		c.s.CountOverOutput()
+		r.close(c)
+		return
+	}
 	if c.unwatched {
 		c.unwatched = false
 		c.events = inputEvents

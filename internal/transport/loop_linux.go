@@ -96,6 +96,18 @@ func (r *runner) turn() bool {
 		return false
 	}
 	n := r.wait()
+	if n+len(l.again) == 0 {
+		return !l.closing
+	}
+	t := r.w.BeginTurn()
+	mine := r.serve(n)
+	r.w.EndTurn(t)
+	return mine && !l.closing
+}
+
+// serve serves n events and the connections that have input left; false when the runner has lost the loop.
+func (r *runner) serve(n int) bool {
+	l := r.l
 	for i := range n {
 		ev := &r.events[i]
 		if int(ev.Fd) == l.wakefd {
@@ -116,7 +128,7 @@ func (r *runner) turn() bool {
 			return false
 		}
 	}
-	return r.serveAgain() && !l.closing
+	return r.serveAgain()
 }
 
 // briefWaits is how many empty brief waits of a millisecond a runner makes before it goes to sleep.

@@ -1,0 +1,48 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// This file holds what the test suite of Redis asks of commands and no other test here did.
+
+func TestTimeoutsBeyondFloats(t *testing.T) {
+	newHarness(t).script(`
+		BLPOP l 1e400 -> -ERR timeout is out of range
+		BLPOP l -1e400 -> -ERR timeout is negative
+		BLPOP l 1e5000 -> -ERR timeout is not a float or out of range
+		BLPOP l inf -> -ERR timeout is out of range
+		BLPOP l nan -> -ERR timeout is not a float or out of range
+		BLPOP l x -> -ERR timeout is not a float or out of range
+	`)
+}
+
+// Values with many elements are freed after their command, and counted when they are gone.
+func TestValuesFreedLaterAreCounted(t *testing.T) {
+	h := newHarness(t)
+	memory := func(pending, freed int64) {
+		t.Helper()
+		if p, f := h.e.Trash(); p != pending || f != freed {
+			t.Errorf("%d are pending and %d freed, want %d and %d", p, f, pending, freed)
+		}
+	}
+	for i := range 1000 {
+		h.do(fmt.Sprintf("SADD s %d%s", i, strings.Repeat("x", 70)))
+	}
+	h.want("SADD small a b c", ":3")
+	h.want("UNLINK small", ":1")
+	memory(0, 0)
+	h.want("UNLINK s", ":1")
+	memory(1, 0)
+	h.e.FreeTrash(100)
+	memory(0, 1)
+	h.want("SET k v", "+OK")
+	h.want("FLUSHALL ASYNC", "+OK")
+	memory(1, 1)
+	h.e.FreeTrash(100)
+	memory(0, 2)
+	h.e.ResetStats()
+	memory(0, 0)
+}

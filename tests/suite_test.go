@@ -1,0 +1,86 @@
+package tests
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/covey-db/covey/internal/testkit"
+)
+
+// This file holds what the test suite of Redis asks of a whole node and no other test here did.
+
+// CLIENT PAUSE on a replica holds the stream of its primary, and what was held is applied afterwards.
+func TestPauseHoldsTheStreamOfAReplica(t *testing.T) {
+	top, primary, replica := startR2(t)
+	primary.Want(t, "+OK", "SET", "k", "before")
+	primary.Want(t, ":1", "WAIT", "1", "5000")
+	replica.Want(t, "+OK", "CLIENT", "PAUSE", "60000", "WRITE")
+	offset := top.Nodes[1].InfoInt(t, "slave_repl_offset")
+	primary.Want(t, "+OK", "SET", "k", "after")
+	primary.Want(t, "+OK", "MULTI")
+	primary.Want(t, "+QUEUED", "INCR", "n")
+	primary.Want(t, "+QUEUED", "INCR", "n")
+	primary.Want(t, "[:1 :2]", "EXEC")
+	primary.Want(t, ":0", "WAIT", "1", "200")
+	replica.Want(t, `"before"`, "GET", "k")
+	if now := top.Nodes[1].InfoInt(t, "slave_repl_offset"); now != offset {
+		t.Errorf("the offset is %d, was %d", now, offset)
+	}
+	if link := top.Nodes[1].Info(t)["master_link_status"]; link != "up" {
+		t.Errorf("the link is %s", link)
+	}
+	replica.Want(t, "+OK", "CLIENT", "UNPAUSE")
+	primary.Want(t, ":1", "WAIT", "1", "5000")
+	replica.Want(t, `"after"`, "GET", "k")
+	replica.Want(t, `"2"`, "GET", "n")
+	sameData(t, primary, replica)
+
+	replica.Want(t, "+OK", "CLIENT", "PAUSE", "300", "ALL")
+	primary.Want(t, "+OK", "SET", "k", "last")
+	primary.Want(t, ":1", "WAIT", "1", "5000") // the pause ends by itself
+}
+
+func TestConfigRewriteForceAll(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Conf: []string{"enable-debug-command yes", "maxmemory 18446744073709551615", "client-query-buffer-limit 2gb"}})
+	before := s.Do(t, "CONFIG", "GET", "*").String()
+	s.Want(t, "+OK", "DEBUG", "CONFIG-REWRITE-FORCE-ALL")
+	s.Stop(t)
+	s.Restart(t)
+	if after := s.Do(t, "CONFIG", "GET", "*").String(); after != before {
+		t.Errorf("after\n%s\nbefore\n%s", after, before)
+	}
+}
+
+// What the event loops have done is counted: as good as nothing while nobody asks for anything.
+func TestEventLoopsAreMeasured(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	s.Want(t, "+OK", "SET", "k", "v")
+	testkit.Eventually(t, 10*time.Second, func() error {
+		if n := s.InfoInt(t, "instantaneous_eventloop_cycles_per_sec"); n < 1 {
+			return errors.New("no rounds are seen")
+		}
+		return nil
+	})
+	cycles, sum, inCommands := s.InfoInt(t, "eventloop_cycles"), s.InfoInt(t, "eventloop_duration_sum"), s.InfoInt(t, "eventloop_duration_cmd_sum")
+	s.Want(t, "+PONG", "PING")
+	if now := s.InfoInt(t, "eventloop_cycles"); now <= cycles || cycles == 0 {
+		t.Errorf("%d rounds, were %d", now, cycles)
+	}
+	if now := s.InfoInt(t, "eventloop_duration_sum"); now <= sum || sum <= inCommands || inCommands == 0 {
+		t.Errorf("rounds took %d us, had taken %d, commands %d", now, sum, inCommands)
+	}
+	for _, section := range []string{"default", "all", "everything"} {
+		if strings.Contains(s.Do(t, "INFO", section).Plain(), "eventloop_duration_cron_sum") {
+			t.Errorf("INFO %s tells what is for debugging", section)
+		}
+	}
+	debug := s.Do(t, "INFO", "debug").Plain()
+	for _, field := range []string{"eventloop_duration_cron_sum", "eventloop_duration_max", "eventloop_cmd_per_cycle_max"} {
+		if !strings.Contains(debug, field+":") || strings.Contains(debug, field+":0\r") {
+			t.Errorf("%s is missing in %s", field, fmt.Sprint(debug))
+		}
+	}
+}

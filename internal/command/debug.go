@@ -53,6 +53,8 @@ func debugSubs(d Deps) map[string]debugSub {
 		"SET-DISABLE-DENY-SCRIPTS": {3, 3, cmdDebugDenyScripts},
 		"CHANGE-REPL-ID":           {2, 2, func(c *engine.Ctx) { cmdDebugChangeReplID(c, d.NewReplID) }},
 		"RELOAD":                   {2, anyNumber, func(c *engine.Ctx) { cmdDebugReload(c, d.Reload) }},
+		"LOADAOF":                  {2, 2, func(c *engine.Ctx) { cmdDebugLoadFile(c, d.ReloadAppendFile) }},
+		"AOF-FLUSH-SLEEP":          {3, 3, func(c *engine.Ctx) { cmdDebugSlowFile(c, d.SlowAppendFile) }},
 		"POPULATE":                 {3, 5, cmdDebugPopulate},
 		"PROTOCOL":                 {3, 3, cmdDebugProtocol},
 		"STRINGMATCH-LEN":          {4, 4, cmdDebugStringMatch},
@@ -217,6 +219,30 @@ func cmdDebugReload(c *engine.Ctx, reload func(ReloadOptions) error) {
 	}
 }
 
+func cmdDebugLoadFile(c *engine.Ctx, reload func() error) {
+	if reload == nil || c.InExec() { // inside a transaction the locks that a load needs are taken already
+		c.Err(errUnavailable)
+		return
+	}
+	if err := reload(); err != nil {
+		c.Err("ERR Error trying to load the AOF files, check server logs: " + err.Error())
+		return
+	}
+	c.OK()
+}
+
+// cmdDebugSlowFile makes every write of the append-only file wait for so many microseconds before.
+func cmdDebugSlowFile(c *engine.Ctx, slow func(time.Duration)) {
+	n, ok := c.Int(2)
+	if !ok {
+		return
+	}
+	if slow != nil {
+		slow(time.Duration(n) * time.Microsecond)
+	}
+	c.OK()
+}
+
 // cmdDebugPopulate makes keys that are not logged, so replicas do not get them.
 func cmdDebugPopulate(c *engine.Ctx) {
 	count, ok := c.IntBetween(2, 0, math.MaxInt64, errNotPositive)
@@ -294,6 +320,8 @@ func cmdDebugPanic(c *engine.Ctx) {
 
 func cmdDebugHelp(c *engine.Ctx) {
 	replyHelp(c,
+		"AOF-FLUSH-SLEEP <microseconds>",
+		"    Wait before every write of the append-only file.",
 		"ASSERT",
 		"    Stop the server as a broken invariant does.",
 		"CHANGE-REPL-ID",
@@ -308,6 +336,8 @@ func cmdDebugHelp(c *engine.Ctx) {
 		"    Reply with an error.",
 		"JMAP",
 		"    Do nothing: there is no such map.",
+		"LOADAOF",
+		"    Empty the data set and replay the append-only file.",
 		"LOG <message>",
 		"    Write to the log of the server.",
 		"OBJECT <key>",

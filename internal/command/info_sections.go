@@ -164,7 +164,7 @@ func infoMemory(w *infoWriter) {
 	w.add("mem_clients_normal", m.clients)
 	_, queued := w.d.busLinks()
 	w.add("mem_cluster_links", queued)
-	w.add("mem_aof_buffer", 0)
+	w.add("mem_aof_buffer", w.d.appendFileBytes())
 	w.add("mem_allocator", "covey-arenas")
 	w.add("active_defrag_running", 0)
 	pending, freed := e.Trash()
@@ -363,6 +363,14 @@ func (d Deps) busLinks() (links int, bytes int64) {
 		return 0, 0
 	}
 	return d.BusLinks()
+}
+
+// appendFileBytes is how much of the log waits for the append-only file.
+func (d Deps) appendFileBytes() int64 {
+	if d.AppendFileBytes == nil {
+		return 0
+	}
+	return d.AppendFileBytes()
 }
 
 func (d Deps) replicationBytes() int64 {

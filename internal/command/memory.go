@@ -130,7 +130,7 @@ func cmdMemoryStats(c *engine.Ctx, d Deps) {
 	field(c, "clients.slaves", m.behind)
 	field(c, "clients.normal", m.clients)
 	field(c, "cluster.links", 0)
-	field(c, "aof.buffer", 0)
+	field(c, "aof.buffer", d.appendFileBytes())
 	field(c, "lua.caches", 0)
 	field(c, "functions.caches", 0)
 	for db, n := range m.keys {

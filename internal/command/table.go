@@ -40,6 +40,11 @@ type Deps struct {
 	// Reload is DEBUG RELOAD: it saves the data set, empties the keyspace and loads the file again, or parts of that.
 	// It runs without any shard lock. The text of the error is what the client gets.
 	Reload func(ReloadOptions) error
+	// ReloadAppendFile is DEBUG LOADAOF, likewise with the append-only file; SlowAppendFile is DEBUG AOF-FLUSH-SLEEP.
+	ReloadAppendFile func() error
+	SlowAppendFile   func(time.Duration)
+	// AppendFileBytes is how much of the log waits for the append-only file; may be nil.
+	AppendFileBytes func() int64
 	// FlushedAll is told, under all locks, that FLUSHALL has emptied every database: a background save that runs is useless.
 	FlushedAll func()
 	// Freeze stops the whole node for a while, its bus and its cron too: DEBUG SLEEP. nil: only the data is locked.

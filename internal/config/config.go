@@ -69,7 +69,6 @@ type Directive struct {
 	Words    []Word
 	Default  string // as a configuration line would have it
 	NoEffect string // why it has no effect in Covey; "" if it has one
-	Refused  string // why every value but the default is refused: nobody would do what it promises; "" if none is
 
 	check     func(text string) error // further test of a Text
 	normalise func(n int64) int64     // further change of a Number

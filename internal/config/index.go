@@ -47,15 +47,6 @@ func defaultOf(d *Directive) Value {
 	return v
 }
 
-// refused tells why a directive cannot have a value that is otherwise good: nobody would do what it promises.
-func refused(row int, v Value) error {
-	d := &table().rows[row]
-	if d.Refused == "" || equal(v, table().defaults[row]) {
-		return nil
-	}
-	return reason(d.Refused)
-}
-
 // IsSensitive says whether the value of a directive, whose name may be in any case, must not be logged.
 func IsSensitive(name string) bool {
 	e, ok := table().find(strings.ToLower(name))

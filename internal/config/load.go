@@ -303,11 +303,6 @@ func (l *loader) read(given, path string) (string, error) {
 
 // finish looks at values together.
 func (l *loader) finish() error {
-	for row := range table().rows {
-		if err := refused(row, l.out.values[row]); err != nil {
-			return &Error{Reason: table().rows[row].Name + " " + quoteIfNeeded(l.out.values[row].text) + ": " + err.Error()}
-		}
-	}
 	s := Snapshot{values: l.out.values}
 	if !s.Bool("cluster-enabled") {
 		return nil

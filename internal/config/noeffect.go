@@ -15,15 +15,3 @@ func WithoutEffect() string {
 	}
 	return b.String()
 }
-
-// RefusedValues lists the directives that take no value but their default, as a Markdown table with the reasons.
-func RefusedValues() string {
-	var b strings.Builder
-	b.WriteString("| directive | stays | because |\n|---|---|---|\n")
-	for _, d := range table().rows {
-		if d.Refused != "" {
-			b.WriteString("| `" + d.Name + "` | `" + d.Default + "` | " + d.Refused + " |\n")
-		}
-	}
-	return b.String()
-}

@@ -17,9 +17,6 @@ func drawValue(t *rapid.T, d config.Directive) string {
 	amount := func(from, to int64) string { return strconv.FormatInt(rapid.Int64Range(from, to).Draw(t, "n"), 10) }
 	word := func(words ...string) string { return rapid.SampledFrom(words).Draw(t, "word") }
 	var parts []string
-	if d.Refused != "" {
-		return d.Default
-	}
 	switch d.Kind {
 	case config.Bool:
 		return word("yes", "no", "YES")

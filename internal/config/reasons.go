@@ -8,11 +8,6 @@ import (
 	"strings"
 )
 
-// Why some values are refused that Redis takes.
-const (
-	refuseAppendFile = "the append-only file is not implemented yet, so writes since the last RDB snapshot would be lost when the server dies"
-)
-
 type reason string
 
 func (r reason) Error() string { return string(r) }

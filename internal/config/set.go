@@ -58,9 +58,6 @@ func (s *Store) Set(args []string, by Caller) error {
 		if c.value, err = d.parse(d.wordsOfSet(args[2*i+1]), before); err != nil {
 			return replyFailed(c.name, err.Error())
 		}
-		if err := refused(c.at, c.value); err != nil {
-			return replyFailed(c.name, err.Error())
-		}
 		values[c.at] = c.value
 		c.fresh = d.Has(Volatile) || !equal(before, c.value)
 	}

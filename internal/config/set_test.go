@@ -302,21 +302,3 @@ func TestSetIsAtomicForReaders(t *testing.T) {
 	close(done)
 	readers.Wait()
 }
-
-// What a value promises and nobody would do is refused at the start and later; a later word may take it back.
-func TestRefused(t *testing.T) {
-	s := load(t, "appendonly yes\nappendonly no")
-	for _, c := range [][2]string{{"appendonly", "yes"}} {
-		d, _ := config.Lookup(c[0])
-		want := "ERR CONFIG SET failed (possibly related to argument '" + c[0] + "') - " + d.Refused
-		if err := s.Set(c[:], config.Caller{}); err == nil || err.Error() != want || d.Refused == "" {
-			t.Errorf("%v: %v", c, err)
-		}
-		wantValue(t, s, c[0], d.Default)
-		set(t, s, c[0], d.Default)
-		_, err := config.Load(files{"/base/a.conf": c[0] + " " + c[1]}.input("a.conf"))
-		if want := c[0] + " " + c[1] + ": " + d.Refused; err == nil || err.Error() != want {
-			t.Errorf("%v: %v", c, err)
-		}
-	}
-}

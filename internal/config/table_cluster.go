@@ -41,7 +41,7 @@ func watchingDirectives() []Directive {
 
 func hiddenDirectives() []Directive {
 	return []Directive{
-		{Name: "aof-disable-auto-gc", Kind: Bool, Is: Hidden, Default: "no", NoEffect: noAppendFile},
+		{Name: "aof-disable-auto-gc", Kind: Bool, Is: Hidden, Default: "no"},
 		{Name: "cluster-ping-interval", Kind: Number, Is: Hidden, Max: int64Max, Default: "0", NoEffect: "the bus derives its pace from cluster-node-timeout"},
 		{Name: "key-load-delay", Kind: Number, Is: Hidden, Min: int32Min, Max: int32Max, Default: "0"},
 		{Name: "loading-process-events-interval-bytes", Kind: Number, Is: Hidden, Min: 1024, Max: int32Max, Default: "2097152", NoEffect: "clients are served by loops of their own during loading"},
@@ -50,7 +50,5 @@ func hiddenDirectives() []Directive {
 		{Name: "watchdog-period", Kind: Number, Is: Hidden, Max: int32Max, Default: "0", NoEffect: "a long command leaves its loop by itself"},
 	}
 }
-
-const ()
 
 const forRedisTests = "it serves the tests of Redis only"

@@ -87,21 +87,19 @@ func policies() []Word {
 
 func appendFileDirectives() []Directive {
 	return []Directive{
-		{Name: "appendonly", Kind: Bool, Is: DenyLoading, Default: "no", Refused: refuseAppendFile},
-		{Name: "appendfilename", Kind: Text, Is: Immutable, Default: "appendonly.aof", check: checkAppendName, NoEffect: noAppendFile},
-		{Name: "appenddirname", Kind: Text, Is: Immutable, Default: "appendonlydir", check: checkAppendDirectory, NoEffect: noAppendFile},
-		{Name: "appendfsync", Kind: Enum, Words: []Word{{"everysec", 2}, {"always", 1}, {"no", 0}}, Default: "everysec", NoEffect: noAppendFile},
-		{Name: "no-appendfsync-on-rewrite", Kind: Bool, Default: "no", NoEffect: noAppendFile},
-		{Name: "auto-aof-rewrite-percentage", Kind: Number, Max: int32Max, Default: "100", NoEffect: noAppendFile},
-		{Name: "auto-aof-rewrite-min-size", Kind: Memory, Max: int64Max, Default: "64mb", NoEffect: noAppendFile},
-		{Name: "aof-load-truncated", Kind: Bool, Default: "yes", NoEffect: noAppendFile},
-		{Name: "aof-use-rdb-preamble", Kind: Bool, Default: "yes", NoEffect: noAppendFile},
-		{Name: "aof-timestamp-enabled", Kind: Bool, Default: "no", NoEffect: noAppendFile},
-		{Name: "aof-rewrite-incremental-fsync", Kind: Bool, Default: "yes", NoEffect: noAppendFile},
+		{Name: "appendonly", Kind: Bool, Is: DenyLoading, Default: "no"},
+		{Name: "appendfilename", Kind: Text, Is: Immutable, Default: "appendonly.aof", check: checkAppendName},
+		{Name: "appenddirname", Kind: Text, Is: Immutable, Default: "appendonlydir", check: checkAppendDirectory},
+		{Name: "appendfsync", Kind: Enum, Words: []Word{{"everysec", 2}, {"always", 1}, {"no", 0}}, Default: "everysec"},
+		{Name: "no-appendfsync-on-rewrite", Kind: Bool, Default: "no"},
+		{Name: "auto-aof-rewrite-percentage", Kind: Number, Max: int32Max, Default: "100"},
+		{Name: "auto-aof-rewrite-min-size", Kind: Memory, Max: int64Max, Default: "64mb"},
+		{Name: "aof-load-truncated", Kind: Bool, Default: "yes"},
+		{Name: "aof-use-rdb-preamble", Kind: Bool, Default: "yes"},
+		{Name: "aof-timestamp-enabled", Kind: Bool, Default: "no"},
+		{Name: "aof-rewrite-incremental-fsync", Kind: Bool, Default: "yes"},
 	}
 }
-
-const noAppendFile = "there is no append-only file yet: appendonly yes is refused"
 
 func collectionDirectives() []Directive {
 	return []Directive{

@@ -38,6 +38,7 @@ type Command struct {
 	fast         bool
 	mayReplicate bool
 	shardPubSub  bool // its keys are channels
+	forReplicas  bool // it changes no data: the append-only file does without it
 	runsCode     bool // a script or function: MONITOR shows it before what it calls
 }
 
@@ -96,6 +97,8 @@ func newCommand(r *spec.Row, h Handler) *Command {
 	}
 	c.keyed = c.keyed || c.shardPubSub
 	switch r.Full {
+	case "ping", "replconf", "publish", "spublish":
+		c.forReplicas = true
 	case "eval", "evalsha", "eval_ro", "evalsha_ro", "fcall", "fcall_ro":
 		c.runsCode = true
 	}

@@ -161,10 +161,12 @@ func (c *Ctx) refusal(cmd *Command) string {
 		write = s.multi.alters
 		lacks |= s.multi.lacks
 	}
-	if write && !e.Role.IsReplica() {
-		if e.Settings.WritesRefused.Load() {
-			return ErrDiskWrite
+	if write && !e.Role.IsReplica() || cmd.forReplicas && cmd.Full == "ping" {
+		if text := e.diskTrouble(); text != "" {
+			return text
 		}
+	}
+	if write && !e.Role.IsReplica() {
 		if n := e.Settings.MinReplicas.Load(); n > 0 && int64(e.Role.GoodReplicas()) < n {
 			return ErrNoReplicas
 		}

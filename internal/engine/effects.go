@@ -14,6 +14,8 @@ type effects struct {
 	count int
 	first int // database of the first effect
 	last  int // database of the last effect
+
+	replicasOnly []span // parts of buf that the append-only file does without
 }
 
 // beginEffects starts collecting; the shards are locked, so whether the log is on cannot change until commitEffects.
@@ -24,6 +26,7 @@ func (c *Ctx) beginEffects() {
 	c.decideLogging()
 	c.W.effects.buf = c.W.effects.buf[:0]
 	c.W.effects.count = 0
+	c.W.effects.replicasOnly = c.W.effects.replicasOnly[:0]
 }
 
 // decideLogging finds out whether effects are wanted. A replica's own writes are not its primary's history.
@@ -35,6 +38,20 @@ func (c *Ctx) decideLogging() {
 func (c *Ctx) Propagate(args ...[]byte) {
 	c.explicit = true
 	c.addEffect(args)
+}
+
+// propagateToReplicas is Propagate for what only replicas repeat: a message changes no data.
+func (c *Ctx) propagateToReplicas(args ...[]byte) {
+	fx := &c.W.effects
+	from := len(fx.buf)
+	if fx.count > 0 && fx.last != c.S.db {
+		c.Propagate(args...) // it brings a SELECT with it
+		return
+	}
+	c.Propagate(args...)
+	if len(fx.buf) > from {
+		fx.replicasOnly = append(fx.replicasOnly, span{from, len(fx.buf)})
+	}
 }
 
 // PropagateNothing says that the command itself is not its effect: what Propagate adds is all.
@@ -124,10 +141,10 @@ func (c *Ctx) commitEffects() {
 
 // commitRaw passes a primary's stream on as it came: replicas of a replica count the same offsets.
 func (c *Ctx) commitRaw() {
-	if len(c.raw) == 0 {
+	if len(c.raw) == 0 || c.S.replay {
 		return
 	}
-	c.e.Log.appendRaw(c.raw, c.S.db)
+	c.e.Log.appendRaw(c.raw, c.S.db, c.Cmd != nil && c.Cmd.forReplicas)
 	c.W.logged = true
 	c.raw = c.raw[:0]
 }

@@ -35,6 +35,10 @@ func (g *Gate) Require(on bool) {
 	}
 }
 
+// Restart says that everything up to at is durable and nothing behind it, whatever was said before: the log goes on at another
+// place. The caller holds all shard locks.
+func (g *Gate) Restart(at Offset) { g.passed.Store(at) }
+
 // Holds says whether a reply for a write that ends at offset at must wait.
 func (g *Gate) Holds(at Offset) bool { return at > 0 && g.closed.Load() && at > g.passed.Load() }
 

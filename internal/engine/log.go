@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"errors"
 	"sync"
 	"sync/atomic"
 )
@@ -39,8 +38,9 @@ type Log struct {
 		readers   map[*LogReader]struct{} // those that keep history
 		scratch   []byte
 	}
-	end     atomic.Int64 // mu.end, for those who only look
-	sleeper atomic.Int32 // readers that wait
+	end     atomic.Int64           // mu.end, for those who only look
+	sleeper atomic.Int32           // readers that wait
+	sink    atomic.Pointer[func()] // see SetSink
 }
 
 const noID = "0000000000000000000000000000000000000000"
@@ -70,10 +70,17 @@ func (l *Log) Start() {
 	l.on.Store(true)
 }
 
-// Stop ends collecting and drops the history; the caller holds all shard locks.
+// Stop ends collecting and drops the history; the caller holds all shard locks. While the append-only file needs the
+// effects, only what is kept for replicas goes.
 func (l *Log) Stop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	for r := range l.mu.readers {
+		if r.file {
+			l.mu.histStart = l.mu.end
+			return
+		}
+	}
 	l.on.Store(false)
 	l.resetBlocks(l.mu.end)
 }
@@ -105,6 +112,9 @@ func (l *Log) append(fx *effects) Offset {
 		l.mu.scratch = appendSelect(l.mu.scratch[:0], fx.first)
 		l.write(l.mu.scratch)
 	}
+	if len(fx.replicasOnly) > 0 {
+		l.leaveOut(fx.replicasOnly)
+	}
 	l.write(fx.buf)
 	if wrap {
 		l.write(wordsExec)
@@ -120,9 +130,13 @@ var (
 	wordsExec  = []byte("*1\r\n$4\r\nEXEC\r\n")
 )
 
-// appendRaw adds bytes of a primary's stream as they came; db is what is selected after them.
-func (l *Log) appendRaw(b []byte, db int) {
+// appendRaw adds bytes of a primary's stream as they came; db is what is selected after them. replicasOnly says that they
+// are nothing for the append-only file.
+func (l *Log) appendRaw(b []byte, db int, replicasOnly bool) {
 	l.mu.Lock()
+	if replicasOnly {
+		l.leaveOut([]span{{0, len(b)}})
+	}
 	l.write(b)
 	l.mu.db = db
 	l.trim()
@@ -138,6 +152,7 @@ func (l *Log) AppendCommand(encoded []byte) {
 		l.mu.Unlock()
 		return
 	}
+	l.leaveOut([]span{{0, len(encoded)}})
 	l.write(encoded)
 	l.trim()
 	l.end.Store(l.mu.end)
@@ -178,8 +193,21 @@ func (l *Log) trim() {
 	}
 }
 
+// SetSink has fn called whenever a worker has ended a batch with effects, on the worker's thread and without shard locks; nil
+// calls nobody. It is how the append-only file gets its data without a goroutine being woken.
+func (l *Log) SetSink(fn func()) {
+	if fn == nil {
+		l.sink.Store(nil)
+		return
+	}
+	l.sink.Store(&fn)
+}
+
 // Kick wakes readers that wait for more; a worker calls it once a batch.
 func (l *Log) Kick() {
+	if sink := l.sink.Load(); sink != nil {
+		(*sink)()
+	}
 	if l.sleeper.Load() == 0 {
 		return
 	}
@@ -265,83 +293,4 @@ func (l *Log) NewID(id string) {
 	l.mu.id = id
 	l.mu.id2, l.mu.id2Valid = noID, -1
 	l.mu.Unlock()
-}
-
-// ErrHistoryGone says that the wanted offset is no longer, or not yet, in the log.
-var ErrHistoryGone = errors.New("offset outside the history kept")
-
-// LogReader reads the log from an offset on. One goroutine uses it.
-type LogReader struct {
-	l    *Log
-	at   *block
-	off  Offset
-	wake chan struct{}
-}
-
-// Reader starts reading at off.
-func (l *Log) Reader(off Offset) (*LogReader, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.on.Load() || off < l.mu.histStart || off > l.mu.end {
-		return nil, ErrHistoryGone
-	}
-	b := l.mu.head
-	for b.next != nil && b.next.start <= off {
-		b = b.next
-	}
-	r := &LogReader{l: l, at: b, off: off, wake: make(chan struct{}, 1)}
-	if l.mu.readers == nil {
-		l.mu.readers = make(map[*LogReader]struct{})
-	}
-	l.mu.readers[r] = struct{}{}
-	return r, nil
-}
-
-// Close ends the reader's hold on history.
-func (r *LogReader) Close() {
-	r.l.mu.Lock()
-	delete(r.l.mu.readers, r)
-	r.l.trim()
-	r.l.mu.Unlock()
-}
-
-// Offset is the position of the next byte.
-func (r *LogReader) Offset() Offset { return r.off }
-
-// Lag is how many bytes the reader is behind. Any goroutine may ask.
-func (r *LogReader) Lag() int64 {
-	r.l.mu.Lock()
-	defer r.l.mu.Unlock()
-	return r.l.mu.end - r.off
-}
-
-// Next returns bytes that are there, nil when the reader has caught up. They stay valid and unchanged.
-func (r *LogReader) Next() []byte {
-	r.l.mu.Lock()
-	defer r.l.mu.Unlock()
-	for {
-		data := r.at.data
-		if skip := int(r.off - r.at.start); skip < len(data) {
-			r.off = r.at.start + Offset(len(data))
-			return data[skip:len(data):len(data)]
-		}
-		if r.at.next == nil {
-			return nil
-		}
-		r.at = r.at.next
-	}
-}
-
-// Wait returns a channel that is signalled when there is more to read. Call Next once more after arming it.
-func (r *LogReader) Wait() <-chan struct{} {
-	r.l.mu.Lock()
-	defer r.l.mu.Unlock()
-	for _, w := range r.l.mu.waiting {
-		if w == r {
-			return r.wake
-		}
-	}
-	r.l.mu.waiting = append(r.l.mu.waiting, r)
-	r.l.sleeper.Add(1)
-	return r.wake
 }

@@ -206,7 +206,7 @@ func (c *Ctx) PropagateMessage() {
 	}
 	key := c.KeyAt(1)
 	c.WithShard(keyspace.ShardOf(key.Slot), func(*Shard) bool {
-		c.Propagate(c.Args...)
+		c.propagateToReplicas(c.Args...)
 		return true
 	})
 }

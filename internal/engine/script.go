@@ -407,8 +407,8 @@ func (s *Script) refusal(cmd *Command) string {
 		case e.Role.IsReplica() && e.Settings.ReplicaReadOnly.Load() && !s.own.primaryLink:
 			return "-" + ErrReadOnly
 		case e.Role.IsReplica():
-		case e.Settings.WritesRefused.Load():
-			return "-" + ErrDiskWrite
+		case e.diskTrouble() != "":
+			return "-" + e.diskTrouble()
 		case e.lacksReplicas():
 			return "-" + ErrNoReplicas
 		}
@@ -492,6 +492,8 @@ func (c *Ctx) ScriptRefusal(writes, allowOOM, allowStale, noCluster, readOnlyCom
 	case !writes:
 	case e.Role.IsReplica() && e.Settings.ReplicaReadOnly.Load() && !c.S.primaryLink:
 		return "READONLY Can not run script with write flag on readonly replica"
+	case !e.Role.IsReplica() && !e.Settings.WritesRefused.Load() && e.Settings.FileError.Load() != nil:
+		return errFileScript + *e.Settings.FileError.Load()
 	case !e.Role.IsReplica() && e.Settings.WritesRefused.Load():
 		return "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk. Writable scripts are blocked. Use 'no-writes' flag for read only scripts."
 	case readOnlyCommand:

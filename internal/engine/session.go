@@ -61,7 +61,8 @@ type Session struct {
 	asking      bool // ASKING precedes the next command
 	readonly    bool // READONLY: replicas may serve
 	noTouch     bool
-	primaryLink bool // carries the stream of this node's primary
+	primaryLink bool // carries the stream of this node's primary, or an append-only file
+	replay      bool // and then the latter: nothing of it goes to the log
 	inScript    bool // is that of a script
 	replyMode   replyMode
 	more        bool   // Process stopped before it had seen all input

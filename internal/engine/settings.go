@@ -22,16 +22,17 @@ type Settings struct {
 	BusyAfter       atomic.Int64 // busy-reply-threshold, milliseconds until a script that runs makes others hear BUSY; 0: never
 	ScriptsMayAll   atomic.Bool  // DEBUG SET-DISABLE-DENY-SCRIPTS: commands that are not for scripts are
 	MinReplicas     atomic.Int64
-	MinReplicasLag  atomic.Int64   // seconds
-	ActiveExpire    atomic.Bool    // DEBUG SET-ACTIVE-EXPIRE
-	FullCoverage    atomic.Bool    // cluster-require-full-coverage
-	ReadsWhenDown   atomic.Bool    // cluster-allow-reads-when-down
-	Events          atomic.Int64   // notify-keyspace-events
-	PubsubWhenDown  atomic.Bool    // cluster-allow-pubsubshard-when-down
-	WritesRefused   atomic.Bool    // the last background save failed and stop-writes-on-bgsave-error is on
-	DebugAllowed    atomic.Int32   // enable-debug-command: 0 no, 1 local, 2 yes
-	ModuleAllowed   atomic.Int32   // enable-module-command, likewise
-	OutputLimits    [3]OutputLimit // by client class: normal, replica, pubsub
+	MinReplicasLag  atomic.Int64           // seconds
+	ActiveExpire    atomic.Bool            // DEBUG SET-ACTIVE-EXPIRE
+	FullCoverage    atomic.Bool            // cluster-require-full-coverage
+	ReadsWhenDown   atomic.Bool            // cluster-allow-reads-when-down
+	Events          atomic.Int64           // notify-keyspace-events
+	PubsubWhenDown  atomic.Bool            // cluster-allow-pubsubshard-when-down
+	WritesRefused   atomic.Bool            // the last background save failed and stop-writes-on-bgsave-error is on
+	FileError       atomic.Pointer[string] // why the append-only file cannot be written: the refusal of writes; nil while it can
+	DebugAllowed    atomic.Int32           // enable-debug-command: 0 no, 1 local, 2 yes
+	ModuleAllowed   atomic.Int32           // enable-module-command, likewise
+	OutputLimits    [3]OutputLimit         // by client class: normal, replica, pubsub
 	IdleTimeoutMs   atomic.Int64
 	ProtectedMode   atomic.Bool
 	ProtectConfigs  atomic.Int32 // enable-protected-configs, likewise

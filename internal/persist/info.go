@@ -43,18 +43,15 @@ func (s *Saver) Info() [][2]string {
 	add("rdb_last_cow_size", 0)
 	add("rdb_last_load_keys_expired", s.loading.last.Expired)
 	add("rdb_last_load_keys_loaded", int64(s.loading.last.Keys)-s.loading.last.Expired)
-	add("aof_enabled", 0)
-	add("aof_rewrite_in_progress", 0)
-	add("aof_rewrite_scheduled", 0)
-	add("aof_last_rewrite_time_sec", -1)
-	add("aof_current_rewrite_time_sec", -1)
-	add("aof_last_bgrewrite_status", "ok")
-	add("aof_rewrites", 0)
-	add("aof_rewrites_consecutive_failures", 0)
-	add("aof_last_write_status", "ok")
-	add("aof_last_cow_size", 0)
+	var rest [][2]string
+	if s.opts.AppendFile != nil {
+		var always [][2]string
+		always, rest = s.opts.AppendFile()
+		out = append(out, always...)
+	}
 	add("module_fork_in_progress", 0)
 	add("module_fork_last_cow_size", 0)
+	out = append(out, rest...)
 	if loading == 1 {
 		s.loadingInfo(add)
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"github.com/covey-db/covey/internal/snapshot"
@@ -47,15 +46,26 @@ func (s *Saver) LoadInto(merge bool) (snapshot.Loaded, error) {
 	return s.load(snapshot.LoadOptions{Merge: merge})
 }
 
+// BeginLoad notes the start of a load, of this file or of the append-only file: INFO shows how far it is.
+func (s *Saver) BeginLoad(bytes int64) {
+	s.mu.Lock()
+	s.loading.startedAt, s.loading.total = time.Now(), bytes
+	s.mu.Unlock()
+	s.loading.done.Store(0)
+}
+
+// Loaded notes that so many bytes more have been read.
+func (s *Saver) Loaded(bytes int64) { s.loading.done.Add(bytes) }
+
 // counter counts what is read.
 type counter struct {
-	r    io.Reader
-	done *atomic.Int64
+	r io.Reader
+	s *Saver
 }
 
 func (c counter) Read(b []byte) (int, error) {
 	n, err := c.r.Read(b)
-	c.done.Add(int64(n))
+	c.s.Loaded(int64(n))
 	return n, err
 }
 
@@ -77,13 +87,10 @@ func (s *Saver) load(opts snapshot.LoadOptions) (snapshot.Loaded, error) {
 		return snapshot.Loaded{}, err
 	}
 	start := time.Now()
-	s.mu.Lock()
-	s.loading.startedAt, s.loading.total = start, st.Size()
-	s.mu.Unlock()
-	s.loading.done.Store(0)
+	s.BeginLoad(st.Size())
 	s.e.SetLoading(true)
 	defer s.e.SetLoading(false)
-	loaded, err := snapshot.Load(s.e, bufio.NewReaderSize(counter{f, &s.loading.done}, 1<<20), opts)
+	loaded, err := snapshot.Load(s.e, bufio.NewReaderSize(counter{f, s}, 1<<20), opts)
 	if err != nil {
 		return loaded, fmt.Errorf("%s: %w", path, err)
 	}

@@ -37,7 +37,10 @@ type Options struct {
 	Settings func() Settings
 	FS       vfs.FS // nil is the system's
 	Log      *slog.Logger
-	Sending  func() bool // whether a snapshot is on its way to a replica: INFO counts it as a save; may be nil
+	// AppendFile is what INFO shows of the append-only file: fields that are always there, and fields behind all others. May be
+	// nil.
+	AppendFile func() (always, rest [][2]string)
+	Sending    func() bool // whether a snapshot is on its way to a replica: INFO counts it as a save; may be nil
 }
 
 // Saver writes snapshots to the data directory. At most one at a time.

@@ -21,6 +21,7 @@ func (m *Manager) Handlers() map[string]engine.Handler {
 		"role":      {Run: m.cmdRole},
 		"failover":  {Run: m.cmdFailover},
 		"wait":      {Run: m.cmdWait},
+		"waitaof":   {Run: m.cmdWaitFile},
 	}
 }
 

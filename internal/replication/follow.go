@@ -476,7 +476,11 @@ func (m *Manager) sendAck() {
 		return
 	}
 	p := &primaryConn{f: f, conn: *c, timeout: m.opts.Settings().Timeout}
-	_ = p.send("REPLCONF", "ACK", strconv.FormatInt(m.e.Log.End(), 10)) // the reader notices a broken link
+	words := []string{"REPLCONF", "ACK", strconv.FormatInt(m.e.Log.End(), 10)}
+	if synced, on := m.fileSynced(); on {
+		words = append(words, "FACK", strconv.FormatInt(synced, 10))
+	}
+	_ = p.send(words...) // the reader notices a broken link
 }
 
 // heldBytesMax is how much of the stream is read ahead while CLIENT PAUSE holds it.

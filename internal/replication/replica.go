@@ -50,6 +50,7 @@ type replica struct {
 	hints   hints
 	state   atomic.Int32
 	ack     atomic.Int64                     // offset it has processed
+	fileAck atomic.Int64                     // offset up to which its append-only file is on disk, -1 unknown
 	reader  atomic.Pointer[engine.LogReader] // its place in the log, nil before it has one
 	over    time.Time                        // since when it is behind by more than the soft limit; Manager.Run owns it
 	ackAt   atomic.Int64                     // when it said so, Unix nanoseconds
@@ -93,6 +94,7 @@ func (m *Manager) serve(r *replica, unread []byte, id string, wanted int64, old 
 	r.hints = m.takeHints(r.id)
 	m.mu.replicas[r.id] = r
 	m.mu.Unlock()
+	r.fileAck.Store(-1)
 	r.ackAt.Store(time.Now().UnixNano())
 	r.s.SetFlag(engine.FlagReplica, true)
 	if tcp, ok := r.raw.(interface{ SetNoDelay(bool) error }); ok && m.opts.Settings().NoDelayOff {
@@ -355,6 +357,11 @@ func (r *replica) onCommand(args [][]byte) {
 	}
 	if off > r.ack.Load() {
 		r.ack.Store(off)
+	}
+	if len(args) > 4 && engine.FoldEqual(args[3], "FACK") {
+		if synced, ok := num.ParseInt(args[4]); ok {
+			r.fileAck.Store(max(r.fileAck.Load(), synced))
+		}
 	}
 	r.ackAt.Store(time.Now().UnixNano())
 	r.m.Recount()

@@ -48,6 +48,10 @@ type Options struct {
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
 	// Flushed is called under all shard locks when the whole data set is about to be replaced.
 	Flushed func()
+	// Replacing is called before the data set is replaced by a synchronisation, and Replaced when it has been; may be nil.
+	Replacing, Replaced func()
+	// FileSynced tells up to which offset the append-only file is on disk, and whether there is one; may be nil.
+	FileSynced func() (at engine.Offset, on bool)
 	// Changed is called when the role or the link changed, from any goroutine; may be nil.
 	Changed func()
 	// Followed is called under all shard locks when this node follows another one, or with "" none any more; may be nil.

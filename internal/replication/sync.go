@@ -103,6 +103,9 @@ func (f *follower) load(ctx context.Context, p *primaryConn, file io.Reader, s S
 	e := f.m.e
 	f.m.log.Info("MASTER <-> REPLICA sync: Flushing old data")
 	f.m.dropReplicas()
+	if f.m.opts.Replacing != nil {
+		f.m.opts.Replacing()
+	}
 	e.LockAll()
 	e.SetLoading(true)
 	if f.m.opts.Flushed != nil {
@@ -130,6 +133,9 @@ func (f *follower) load(ctx context.Context, p *primaryConn, file io.Reader, s S
 	e.LockAll()
 	e.Log.Adopt(id, offset, loaded.StreamDB)
 	e.UnlockAll()
+	if f.m.opts.Replaced != nil {
+		f.m.opts.Replaced()
+	}
 	e.ServeBlocked()
 	f.m.log.Info("MASTER <-> REPLICA sync: Finished with success", "keys", loaded.Keys)
 	return nil

@@ -18,6 +18,8 @@ type ackWait struct {
 	at     engine.Offset
 	needed int
 	wait   engine.Wait
+	file   bool // WAITAOF: the data has to be on disk
+	local  bool // here too
 }
 
 var wordsGetAck = []byte("*3\r\n$8\r\nREPLCONF\r\n$6\r\nGETACK\r\n$1\r\n*\r\n")
@@ -34,26 +36,32 @@ func (m *Manager) cmdWait(c *engine.Ctx) {
 	if !ok {
 		return
 	}
-	timeout, ok := num.ParseInt(c.Args[2])
+	timeout, ok := waitTime(c, 2)
 	if !ok {
-		c.Err("ERR timeout is not an integer or out of range")
 		return
 	}
-	if timeout < 0 {
-		c.Err("ERR timeout is negative")
-		return
-	}
-	if timeout > math.MaxInt64-int64(c.Now) {
-		c.Err("ERR timeout is out of range")
-		return
-	}
-	timeout = min(timeout, math.MaxInt64/int64(time.Millisecond))
 	at := c.S.Written()
 	if have := m.ackedBy(at); int64(have) >= needed || c.InExec() {
 		c.ReplyInt(int64(have))
 		return
 	}
-	m.suspend(c, at, int(needed), time.Duration(timeout)*time.Millisecond)
+	m.suspend(c, at, int(needed), timeout)
+}
+
+// waitTime reads the timeout of a command, milliseconds; when it is none the error has been replied.
+func waitTime(c *engine.Ctx, arg int) (d time.Duration, ok bool) {
+	timeout, ok := num.ParseInt(c.Args[arg])
+	switch {
+	case !ok:
+		c.Err("ERR timeout is not an integer or out of range")
+	case timeout < 0:
+		c.Err("ERR timeout is negative")
+	case timeout > math.MaxInt64-int64(c.Now):
+		c.Err("ERR timeout is out of range")
+	default:
+		return time.Duration(min(timeout, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond, true
+	}
+	return 0, false
 }
 
 func (m *Manager) suspend(c *engine.Ctx, at engine.Offset, needed int, timeout time.Duration) {
@@ -90,6 +98,9 @@ func (m *Manager) checkWaits() {
 	sort.Slice(offsets, func(i, j int) bool { return offsets[i] > offsets[j] })
 	var ready []*ackWait
 	for _, w := range m.mu.waits {
+		if w.file {
+			continue
+		}
 		if w.needed <= len(offsets) && offsets[w.needed-1] >= w.at {
 			ready = append(ready, w)
 		}
@@ -99,6 +110,7 @@ func (m *Manager) checkWaits() {
 		at := w.at
 		w.wait.Resume(func(c *engine.Ctx) { c.ReplyInt(int64(m.ackedBy(at))) })
 	}
+	m.checkFileWaits()
 }
 
 func (m *Manager) forgetWait(w *ackWait) {

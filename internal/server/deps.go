@@ -33,6 +33,9 @@ func (s *Server) deps() command.Deps {
 		BusLinks:         s.busLinks,
 		Persistence:      s.saver.Info,
 		Reload:           s.reload,
+		ReloadAppendFile: s.reloadJournal,
+		SlowAppendFile:   s.journal.SetSleep,
+		AppendFileBytes:  s.journal.BufferBytes,
 		FlushedAll:       s.saver.Flushed,
 		NewReplID:        replication.NewID,
 		LogWarning:       func(text string) { s.log.Warn(text) },
@@ -123,12 +126,7 @@ func (s *Server) reload(o command.ReloadOptions) error {
 		}
 	}
 	if o.Flush {
-		s.engine.LockAll()
-		for shard := range s.engine.Shards() {
-			s.engine.DetachAll(shard)
-		}
-		s.engine.UnlockAll()
-		s.engine.FreeTrash(trashPerHold)
+		s.emptyAll()
 	}
 	if n := len(s.scripts.Codes()); n > 0 && !o.Flush && !o.Merge {
 		return errLibrariesThere

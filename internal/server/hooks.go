@@ -89,6 +89,7 @@ func (s *Server) puts() []put {
 	}
 	list = append(list, encodingPuts(&set.Encoding)...)
 	list = append(list, s.usersPuts()...)
+	list = append(list, s.journalPuts()...)
 	list = append(list, put{[]string{"min-replicas-to-write", "min-replicas-max-lag"}, func(c config.Snapshot) error {
 		set.MinReplicas.Store(c.Int("min-replicas-to-write"))
 		set.MinReplicasLag.Store(c.Int("min-replicas-max-lag"))
@@ -204,6 +205,9 @@ func (s *Server) roleChanged() {
 		letter = 'S'
 	}
 	s.role.Store(letter)
+	if letter == 'M' {
+		s.journal.Resume() // a synchronisation that was under way does not come to its end
+	}
 	if s.bus != nil {
 		s.bus.ReplicationChanged()
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/covey-db/covey/internal/config"
 	"github.com/covey-db/covey/internal/credential"
 	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/journal"
 	"github.com/covey-db/covey/internal/persist"
 	"github.com/covey-db/covey/internal/replication"
 	"github.com/covey-db/covey/internal/snapshot"
@@ -49,6 +50,7 @@ type Server struct {
 	engine   *engine.Engine
 	taker    *snapshot.Taker
 	saver    *persist.Saver
+	journal  *journal.Journal
 	repl     *replication.Manager
 	bus      *bus.Bus // nil outside cluster mode
 	mover    *migrate.Migrator
@@ -117,12 +119,13 @@ func (s *Server) build(loaded *config.Loaded) error {
 		Users: users,
 	})
 	s.taker = snapshot.NewTaker(s.engine)
-	s.saver = persist.New(persist.Options{Engine: s.engine, Taker: s.taker, Settings: s.persistSettings, FS: s.fs, Log: s.log, Sending: func() bool { return s.repl.Sending() }})
-	s.repl = replication.New(replication.Options{Engine: s.engine, Taker: s.taker, Settings: s.replicationSettings, FS: s.fs, Log: s.log, Dial: s.dialPrimary, Changed: s.roleChanged, Followed: s.notePrimary})
+	s.buildDisk()
+	s.repl = replication.New(replication.Options{Engine: s.engine, Taker: s.taker, Settings: s.replicationSettings, FS: s.fs, Log: s.log, Dial: s.dialPrimary, Changed: s.roleChanged, Followed: s.notePrimary,
+		Replacing: s.journal.Suspend, Replaced: s.journal.Resume, FileSynced: s.journal.Synced})
 	if s.mover, err = migrate.New(migrate.Options{Engine: s.engine, Log: s.log, Dial: s.dialPeer}); err != nil {
 		return err
 	}
-	handlers := []map[string]engine.Handler{s.repl.Handlers(), s.saver.Handlers(), s.mover.Handlers(), command.Table(s.deps())}
+	handlers := []map[string]engine.Handler{s.repl.Handlers(), s.saver.Handlers(), s.journal.Handlers(), s.mover.Handlers(), command.Table(s.deps())}
 	if cluster {
 		if s.bus, err = s.newBus(); err != nil {
 			return err
@@ -241,6 +244,10 @@ func (s *Server) load(ctx context.Context) error {
 	defer s.engine.SetLoading(false)
 	s.saver.Sweep()
 	s.repl.Sweep()
+	s.journal.Sweep()
+	if s.store.Bool("appendonly") {
+		return s.loadJournal(ctx)
+	}
 	var gone []byte // removals of keys that were due
 	loaded, err := s.saver.Load(persist.LoadOptions{Context: ctx, Replica: follows, Expired: func(db int, key []byte) {
 		gone = engine.AppendRemoval(gone, db, key)
@@ -263,7 +270,7 @@ func (s *Server) load(ctx context.Context) error {
 
 // start runs the actors. They end with ctx.
 func (s *Server) start(ctx context.Context) {
-	actors := []func(context.Context) error{s.cron, s.keepHeap, s.saver.Run, s.repl.Run}
+	actors := []func(context.Context) error{s.cron, s.keepHeap, s.saver.Run, s.journal.Run, s.repl.Run}
 	if s.bus != nil {
 		actors = append(actors, s.bus.Run)
 	}
@@ -300,6 +307,7 @@ func (s *Server) close(cancel context.CancelFunc, failed error) {
 		s.bus.Close()
 	}
 	s.actors.Wait()
+	s.journal.Close()
 	s.removeFiles()
 	if failed != nil {
 		s.log.Warn(failed.Error())

@@ -132,6 +132,12 @@ func (s *Server) finish(how shutdown) error {
 		s.log.Warn("Shutdown manually aborted.")
 		return errAborted
 	}
+	if s.journal.On() {
+		s.log.Info("Calling fsync() on the AOF file.")
+		if err := s.journal.Flush(); err != nil {
+			s.log.Warn("Fail to fsync the AOF file", "reason", err)
+		}
+	}
 	if how.noSave || !how.save && len(s.store.Value("save").SavePoints()) == 0 {
 		return nil
 	}

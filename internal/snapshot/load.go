@@ -29,14 +29,17 @@ type Loaded struct {
 	ReplID   string
 	Offset   int64 // -1 when the file tells none
 	StreamDB int
-	Version  string // of the server that wrote the file
+	Version  string    // of the server that wrote the file
+	Rest     io.Reader // what follows the file
 }
 
 // Load reads an RDB file into the keyspace; the shard of a key is locked for one element at a time. It fails with ErrGivenUp when
 // opts.Stop is closed.
 func Load(e *engine.Engine, r io.Reader, opts LoadOptions) (Loaded, error) {
 	l := &loader{e: e, opts: opts, out: Loaded{Offset: -1}, value: rdb.Nop{}}
-	sum, err := rdb.NewDecoder(r, rdb.Options{Unsummed: opts.Unsummed}).Decode(l)
+	decoder := rdb.NewDecoder(r, rdb.Options{Unsummed: opts.Unsummed})
+	sum, err := decoder.Decode(l)
+	l.out.Rest = decoder.Rest()
 	if err != nil {
 		l.abort()
 	} else if e.Libraries != nil {

@@ -49,6 +49,7 @@ type Options struct {
 	NoLibs   bool      // leave out the libraries of functions
 	Compress bool      // rdbcompression
 	Unsummed bool      // rdbchecksum no
+	AOFBase  bool      // the file is the base of an append-only file
 	Stream   bool      // tell id, offset and database of the replication stream in the header
 	AtCut    func()    // called at the moment of the cut, under all shard locks; may be nil
 	Progress func(keys int64)
@@ -133,7 +134,7 @@ func (t *Taker) Cut(ctx context.Context, opts Options) (*Snapshot, error) {
 	}
 	history := t.e.Log.History()
 	s.Offset = history.End
-	s.header = rdb.Header{CreatedAt: int64(t.e.Clock.Now()) / 1000, UsedMem: t.e.UsedMemory()}
+	s.header = rdb.Header{CreatedAt: int64(t.e.Clock.Now()) / 1000, UsedMem: t.e.UsedMemory(), AOFBase: opts.AOFBase}
 	if opts.Stream {
 		s.header.Stream = &rdb.ReplayPoint{DB: max(0, t.e.Log.StreamDB()), ID: history.ID, Offset: history.End}
 	}

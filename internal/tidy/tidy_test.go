@@ -31,7 +31,7 @@ var layers = []string{
 	"engine",
 	"script snapshot",
 	"command",
-	"transport persist replication cluster/bus cluster/migrate admin",
+	"transport persist journal replication cluster/bus cluster/migrate admin",
 	"manager server sim",
 }
 

@@ -1,0 +1,223 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/covey-db/covey/internal/aof"
+	"github.com/covey-db/covey/internal/vfs"
+)
+
+// This file switches the append-only file on and off.
+
+const openNew = os.O_TRUNC
+
+// Start goes on with the set that Load has read, or begins one, at the start of the node. Nobody writes yet.
+func (j *Journal) Start() error {
+	j.wanted.Store(true)
+	if err := vfs.MakeDirSafe(j.fs, j.dir(), dirMode); err != nil {
+		return fmt.Errorf("Can't open or create append-only dir %s: %s", j.opts.Settings().DirName, reason(err))
+	}
+	next := j.mu.manifest.Clone()
+	if len(next.Files()) == 0 {
+		if err := j.firstBase(next); err != nil {
+			return fmt.Errorf("Can't create the AOF base file: %w", err)
+		}
+	}
+	verb := "Opening"
+	if len(next.Incr) == 0 {
+		next.NewIncr(j.names())
+		verb = "Creating"
+	}
+	incr := next.Incr[len(next.Incr)-1]
+	f, err := j.openIncr(incr.Name, 0)
+	if err == nil {
+		err = j.persist(next)
+	}
+	if err != nil {
+		return fmt.Errorf("Can't open the append-only file %s: %s", incr.Name, reason(err))
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	j.opts.Log.Info(verb + " AOF incr file " + incr.Name + " on server start")
+	j.begunWith(next, f, info.Size())
+	j.removeHistory()
+	return nil
+}
+
+// begunWith begins to write behind the files of a set, whose last one has size bytes.
+func (j *Journal) begunWith(set *aof.Manifest, last vfs.File, size int64) {
+	closed, base := j.sizeOf(set)
+	j.e.LockAll()
+	j.mu.Lock()
+	j.mu.manifest = set
+	j.mu.closed, j.mu.baseSize = closed-size, base
+	j.attach(last, size)
+	j.synced.Store(j.written.Load())
+	j.mu.Unlock()
+	j.state.Store(int32(stateOn))
+	j.e.UnlockAll()
+	j.rw.mu.Lock()
+	j.rw.mu.sizeAfter = base
+	j.rw.mu.Unlock()
+	j.setGate()
+	j.e.Log.SetSink(j.kicked)
+}
+
+// firstBase writes the data there is, which is none or what an RDB file had, as the base of a new set.
+func (j *Journal) firstBase(next *aof.Manifest) error {
+	set := j.opts.Settings()
+	f, err := vfs.CreateTemp(j.fs, j.dir(), tempBefore, tempAfter)
+	if err != nil {
+		return err
+	}
+	_, err = j.writeBase(j.ctx, f, set)
+	base := next.NewBase(j.names(), set.Preamble)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = j.fs.Rename(f.Name(), aof.Path(j.dir(), base.Name))
+	}
+	if err != nil {
+		return errors.Join(err, j.fs.Remove(f.Name()))
+	}
+	j.opts.Log.Info("Creating AOF base file " + base.Name + " on server start")
+	return nil
+}
+
+// errNotOn is the answer to CONFIG SET appendonly yes when it cannot be.
+var errNotOn = errors.New("Unable to turn on AOF. Check server logs.")
+
+// Enable begins the first base of a new set; from its snapshot on everything is collected beside it. It does not wait for
+// the base.
+func (j *Journal) Enable() error {
+	if j.wanted.Swap(true) || j.get() != stateOff {
+		return nil
+	}
+	if j.opts.Saving != nil && j.opts.Saving() {
+		j.opts.Log.Info("AOF was enabled while an RDB file is being written. Both are written at the same time.")
+	}
+	if err := j.enable(); err != nil {
+		j.wanted.Store(false)
+		return errNotOn
+	}
+	return nil
+}
+
+// enable leaves the state off.
+func (j *Journal) enable() error {
+	j.StopRewrite() // one that was begun before has no file beside it
+	if !j.state.CompareAndSwap(int32(stateOff), int32(stateWaiting)) {
+		return nil
+	}
+	j.synced.Store(0)
+	j.e.Log.SetSink(j.kicked)
+	err := j.beginFirst()
+	if err != nil {
+		j.opts.Log.Warn("Unable to turn on AOF", "reason", err)
+		j.state.Store(int32(stateOff))
+		j.e.Log.SetSink(nil)
+	}
+	return err
+}
+
+// beginFirst opens the file that collects what happens, and begins the first base.
+func (j *Journal) beginFirst() error {
+	if j.Rewriting() {
+		return nil // it is being broken off: Run tries again
+	}
+	if err := vfs.MakeDirSafe(j.fs, j.dir(), dirMode); err != nil {
+		return err
+	}
+	f, err := j.openIncr(j.names().TempIncr(), openNew)
+	if err != nil {
+		return err
+	}
+	j.mu.Lock()
+	j.mu.fresh = f
+	j.mu.Unlock()
+	return j.Rewrite()
+}
+
+// retryFirst is beginFirst after one that failed.
+func (j *Journal) retryFirst() {
+	if err := j.beginFirst(); err != nil {
+		j.opts.Log.Warn("Cannot begin the append-only file", "reason", err)
+		j.rw.mu.Lock()
+		j.rw.mu.err = err
+		j.rw.mu.failures++
+		j.rw.mu.Unlock()
+	}
+}
+
+// Disable ends the append-only file: what is there already is made safe.
+func (j *Journal) Disable() {
+	j.wanted.Store(false)
+	j.end()
+}
+
+// Suspend is Disable while the data set is replaced by a synchronisation, until Resume.
+func (j *Journal) Suspend() {
+	j.suspended.Store(true)
+	j.end()
+}
+
+// Resume begins a new set after Suspend if the append-only file is still wanted.
+func (j *Journal) Resume() {
+	if !j.suspended.Swap(false) || !j.wanted.Load() || j.get() != stateOff {
+		return
+	}
+	if err := j.enable(); err != nil {
+		j.opts.Log.Warn("The append-only file will be tried again")
+	}
+}
+
+func (j *Journal) end() {
+	if j.get() == stateOff {
+		return
+	}
+	j.StopRewrite()
+	if err := j.Flush(); err != nil {
+		j.opts.Log.Warn("Fail to fsync the AOF file: " + reason(err))
+	}
+	j.dropWaiting()
+	j.syncMu.Lock()
+	j.mu.Lock()
+	j.state.Store(int32(stateOff))
+	f := j.detach()
+	j.mu.Unlock()
+	j.syncMu.Unlock()
+	j.e.Log.SetSink(nil)
+	j.setGate()
+	j.synced.Store(0)
+	if f != nil {
+		if err := f.Close(); err != nil {
+			j.opts.Log.Warn("Cannot close the AOF file", "reason", err)
+		}
+	}
+}
+
+// Close ends the journal; Flush comes before it.
+func (j *Journal) Close() {
+	j.cancel()
+	j.e.Log.SetSink(nil)
+	j.wg.Wait()
+	j.end()
+}
+
+// Sweep removes what rewrites left that did not come to their end because the process died.
+func (j *Journal) Sweep() {
+	removed, err := vfs.RemoveTemp(j.fs, j.dir(), tempBefore, tempAfter)
+	if gone := j.fs.Remove(aof.Path(j.dir(), j.names().TempIncr())); gone == nil {
+		removed = append(removed, j.names().TempIncr())
+	}
+	if len(removed) > 0 {
+		j.opts.Log.Info("Removed the files of AOF rewrites that were not finished", "names", strings.Join(removed, " "))
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		j.opts.Log.Warn("Cannot remove the files of AOF rewrites that were not finished", "reason", err)
+	}
+}

@@ -139,7 +139,7 @@ func (d *disk) next(overdue bool) (j job, ok bool) {
 		timer := time.AfterFunc(lateSyncAfter, d.rest)
 		defer timer.Stop()
 	}
-	for d.mu.done == d.mu.asked && !d.mu.ended && !d.mu.quiet {
+	for d.mu.done == d.mu.asked && !d.mu.ended && !(d.mu.late && d.mu.quiet) { // quiet alone is a timer that came too late
 		d.cond.Wait()
 	}
 	if d.mu.done == d.mu.asked {

@@ -82,10 +82,10 @@ var flagLetters = []struct {
 	flag   uint32
 	letter byte
 }{
-	{engine.FlagReplica, 'S'}, {engine.FlagPrimary, 'M'}, {engine.FlagPubSub, 'P'}, {engine.FlagMulti, 'x'}, {engine.FlagBlocked, 'b'},
+	{engine.FlagMonitor, 'O'}, {engine.FlagReplica, 'S'}, {engine.FlagPrimary, 'M'}, {engine.FlagPubSub, 'P'}, {engine.FlagMulti, 'x'},
+	{engine.FlagBlocked, 'b'}, {engine.FlagTracking, 't'}, {engine.FlagTrackingBroken, 'R'}, {engine.FlagBroadcast, 'B'},
 	{engine.FlagDirtyExec, 'd'}, {engine.FlagClosing, 'c'}, {engine.FlagUnix, 'U'}, {engine.FlagReadOnly, 'r'},
-	{engine.FlagNoEvict, 'e'}, {engine.FlagNoTouch, 'T'}, {engine.FlagMonitor, 'O'}, {engine.FlagTracking, 't'},
-	{engine.FlagTrackingBroken, 'R'}, {engine.FlagBroadcast, 'B'},
+	{engine.FlagNoEvict, 'e'}, {engine.FlagNoTouch, 'T'},
 }
 
 func letters(flags uint32) string {

@@ -38,6 +38,7 @@ func cmdFlushDB(c *engine.Ctx) {
 	}
 	c.LockAll()
 	emptyDB(c, c.DB())
+	c.ForgetAll()
 	c.Propagate(c.Args...)
 	freeDetached(c, async)
 	c.OK()
@@ -52,6 +53,7 @@ func cmdFlushAll(c *engine.Ctx, flushed func()) {
 	for db := range c.Engine().Databases() {
 		emptyDB(c, db)
 	}
+	c.ForgetAll()
 	if flushed != nil {
 		flushed()
 	}
@@ -72,7 +74,6 @@ func emptyDB(c *engine.Ctx, db int) {
 		}
 		return true
 	})
-	c.ForgetAll()
 }
 
 // isLive says whether a locked part has a key that has not expired.

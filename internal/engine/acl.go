@@ -115,7 +115,7 @@ func (c *Ctx) recheck(cmd *Command) bool {
 	why := map[acl.Reason]string{
 		acl.DeniedCommand: "no permission to execute the command or subcommand",
 		acl.DeniedKey:     "no permission to touch the specified keys",
-		acl.DeniedChannel: "no permission to access one of the channels used as arguments to the command",
+		acl.DeniedChannel: "no permission to access one of the channels used as arguments",
 	}[v.Reason]
 	c.Err("NOPERM ACLs rules changed between the moment the transaction was accumulated and the EXEC call. This command is " +
 		"no longer allowed for the following reason: " + why)

@@ -54,7 +54,7 @@ func (c *Ctx) execute(start int64) (end int64, again bool) {
 		}
 	}
 	c.W.commands++
-	if s.replyMode != replyOn && !c.pushed {
+	if s.replyMode != replyOn {
 		c.dropReply(mark)
 	}
 	if len(c.W.own) > 0 {
@@ -78,8 +78,12 @@ func (w *Worker) deliverOwn() {
 	w.own = w.own[:0]
 }
 
+// dropReply is for a client that does not want this reply. What is pushed comes all the same, and so does the reply to the
+// command that asked for the next one to be left out, which EXEC may be.
 func (c *Ctx) dropReply(mark outMark) {
-	c.W.Out.cutBack(mark)
+	if !c.pushed && c.S.replyMode != replySkipNext {
+		c.W.Out.cutBack(mark)
+	}
 	if c.S.replyMode == replySkipThis {
 		c.S.replyMode = replyOn
 	}
@@ -153,7 +157,7 @@ const errExecRefused = "EXECABORT Transaction discarded because of: "
 func (c *Ctx) refusal(cmd *Command) string {
 	e, s := c.e, c.S
 	switch {
-	case e.Settings.MaxMemory().Load() > 0 && !e.Evictor.makeRoom(c) && (cmd.denyOOM || c.queuedDenyOOM(cmd)):
+	case e.Settings.MaxMemory().Load() > 0 && !e.Evictor.makeRoom(c) && (cmd.denyOOM || c.deniedInMulti(cmd)):
 		return ErrOOM
 	}
 	write, lacks := cmd.write, ^cmd.Flags

@@ -102,8 +102,19 @@ func (c *Ctx) routedNow(cmd *Command) bool {
 	return ok
 }
 
-func (c *Ctx) queuedDenyOOM(cmd *Command) bool {
-	return c.S.multi != nil && cmd.Full == "exec" && c.S.multi.oom
+// deniedInMulti says whether a command is refused for want of memory because of the transaction it belongs to: EXEC when a
+// command in it needs memory, and all others that would only make the queue longer.
+func (c *Ctx) deniedInMulti(cmd *Command) bool {
+	if c.S.multi == nil {
+		return false
+	}
+	switch cmd.Full {
+	case "exec":
+		return c.S.multi.oom
+	case "discard", "quit", "reset":
+		return false
+	}
+	return true
 }
 
 // Multi is MULTI.
@@ -265,10 +276,12 @@ func (c *Ctx) execAll(m *multi) {
 		if q.cmd.keyed {
 			c.findKeys(q.cmd)
 		}
-		start := c.W.nanos()
-		if c.recheck(q.cmd) {
-			q.cmd.run(c)
+		if !c.recheck(q.cmd) {
+			failed = true // EXEC has, not the command, which is not called
+			continue
 		}
+		start := c.W.nanos()
+		q.cmd.run(c)
 		if q.cmd.keyed && c.e.Tracking.active.Load() != 0 {
 			c.remember(c.S)
 		}

@@ -206,7 +206,7 @@ func (s *Session) SetNoEvict(on bool) {
 func (s *Session) ReplyOn()  { s.replyMode = replyOn }
 func (s *Session) ReplyOff() { s.replyMode = replyOff }
 func (s *Session) ReplySkip() {
-	if s.replyMode == replyOn {
+	if s.replyMode != replyOff {
 		s.replyMode = replySkipNext
 	}
 }

@@ -110,7 +110,7 @@ func (w *Worker) RunFor(s *Session, fn func(c *Ctx)) {
 	c.failed, c.pushed, c.dirty = false, false, 0
 	mark := w.Out.mark()
 	fn(c)
-	if s.replyMode != replyOn && !c.pushed {
+	if s.replyMode != replyOn {
 		c.dropReply(mark)
 	}
 	c.S = nil
@@ -127,7 +127,7 @@ func (s *Session) answer(w *Worker, pieces [][]byte) {
 	mark := w.Out.mark()
 	w.Out.give(pieces)
 	if s.replyMode != replyOn {
-		w.ctx.S = s
+		w.ctx.S, w.ctx.pushed = s, false
 		w.ctx.dropReply(mark)
 		w.ctx.S = nil
 	}

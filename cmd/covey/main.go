@@ -1,6 +1,6 @@
 // Command covey is the whole of Covey in one binary: a node, a cluster on this machine, and tools.
 //
-// Called through a link named redis-server it takes the arguments of redis-server.
+// Called through a link named redis-server it takes the arguments of redis-server, and as redis-check-aof those of that tool.
 package main
 
 import (
@@ -20,5 +20,8 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 	if len(args) > 1 && args[1] == "server" {
 		return runServer(args[2:], in, out, errs)
 	}
-	return runTools(args[1:], out, errs)
+	if name == "redis-check-aof" {
+		return runCheckAOF(args[1:], in, out)
+	}
+	return runTools(args[1:], in, out, errs)
 }

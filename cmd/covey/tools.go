@@ -11,16 +11,16 @@ import (
 type tools struct {
 	Server struct{}     `cmd:"" help:"Run a node; takes what redis-server takes: [redis.conf] [--directive value ...] [-]."`
 	Up     upCommand    `cmd:"" help:"Run a whole cluster on this machine."`
-	Check  checkCommand `cmd:"" help:"Check an RDB file."`
+	Check  checkCommand `cmd:"" help:"Check an RDB file or an append-only file."`
 	Sim    simCommand   `cmd:"" help:"Simulate a cluster with faults."`
 }
 
 // runTools is every command but "server".
-func runTools(args []string, out, errs io.Writer) int {
+func runTools(args []string, in io.Reader, out, errs io.Writer) int {
 	var cli tools
 	code := -1
 	parser, err := kong.New(&cli, kong.Name("covey"), kong.Description("A Redis-Cluster-compatible in-memory data store."),
-		kong.Writers(out, errs), kong.Exit(func(n int) { code = n }), kong.BindTo(out, (*io.Writer)(nil)))
+		kong.Writers(out, errs), kong.Exit(func(n int) { code = n }), kong.BindTo(out, (*io.Writer)(nil)), kong.BindTo(in, (*io.Reader)(nil)))
 	if err != nil {
 		fmt.Fprintln(errs, "covey:", err)
 		return 1

@@ -15,6 +15,12 @@ type CheckOptions struct {
 // its offset, and at the end the totals or the place of the damage. It needs memory for one value. The error is the
 // decoder's; the report names it already.
 func Check(r io.Reader, report io.Writer, o CheckOptions) (Summary, error) {
+	sum, _, err := CheckHead(r, report, o)
+	return sum, err
+}
+
+// CheckHead is Check for a file that may be followed by something else, which it returns.
+func CheckHead(r io.Reader, report io.Writer, o CheckOptions) (Summary, io.Reader, error) {
 	c := &checker{d: NewDecoder(r, Options{}), out: bufio.NewWriter(report), keys: o.Keys, seen: map[string]struct{}{}}
 	sum, err := c.d.Decode(c)
 	if err != nil {
@@ -26,7 +32,7 @@ func Check(r io.Reader, report io.Writer, o CheckOptions) (Summary, error) {
 	if flushed := c.out.Flush(); err == nil {
 		err = flushed
 	}
-	return sum, err
+	return sum, c.d.Rest(), err
 }
 
 // checker is the Builder behind Check.

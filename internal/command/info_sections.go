@@ -230,7 +230,7 @@ func infoStats(w *infoWriter) {
 	w.add("pubsub_patterns", e.PubSub.Len(engine.SubPattern))
 	w.add("pubsubshard_channels", e.PubSub.Len(engine.SubShard))
 	w.add("latest_fork_usec", 0)
-	w.add("total_forks", 0)
+	w.add("total_forks", e.Stats.Background.Load())
 	w.add("migrate_cached_sockets", 0)
 	w.add("slave_expires_tracked_keys", 0)
 	w.add("active_defrag_hits", 0)

@@ -20,6 +20,7 @@ type Stats struct {
 	Connections    atomic.Int64 // accepted since the start
 	Rejected       atomic.Int64 // refused because of maxclients
 	Dirty          atomic.Int64 // changes since the last save
+	Background     atomic.Int64 // saves and rewrites in the background, for which Redis forks
 	SyncFull       atomic.Int64
 	SyncPartial    atomic.Int64
 	SyncPartErr    atomic.Int64

@@ -17,11 +17,8 @@ func (j *Journal) cmdRewrite(c *engine.Ctx) {
 		c.Err("ERR " + ErrRewriting.Error())
 		return
 	}
-	if c.HoldsLocks() || c.InExec() { // the snapshot comes when the transaction is over
-		j.rw.mu.Lock()
-		j.rw.mu.scheduled, j.rw.mu.failures = true, 0
-		j.rw.mu.Unlock()
-		j.wake()
+	if c.HoldsLocks() || c.InExec() || j.saving() { // the snapshot comes when the transaction, or the other one, is over
+		j.schedule()
 		c.Simple("Background append only file rewriting scheduled")
 		return
 	}

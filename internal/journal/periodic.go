@@ -15,7 +15,7 @@ const (
 
 // periodic does what time brings; Run alone calls it.
 func (j *Journal) periodic(now time.Time) {
-	if j.e.Settings.CronPaused.Load() || j.e.Loading() || j.Rewriting() {
+	if j.e.Settings.CronPaused.Load() || j.e.Loading() || j.Rewriting() || j.saving() {
 		return
 	}
 	switch {

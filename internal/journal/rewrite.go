@@ -63,6 +63,7 @@ func (j *Journal) Rewrite() error {
 		return err
 	}
 	j.opts.Log.Info("Background append only file rewriting started")
+	j.e.Stats.Background.Add(1)
 	j.wg.Add(1)
 	go func() {
 		defer j.wg.Done()
@@ -101,6 +102,17 @@ func (j *Journal) rewritten(ctx context.Context, err error) {
 	if err != nil {
 		j.dropWaiting()
 	}
+}
+
+// saving says whether an RDB file is being written: a rewrite waits for its end, so that what writers hand over is not kept
+// twice and the disk has one thing to do.
+func (j *Journal) saving() bool { return j.opts.Saving != nil && j.opts.Saving() }
+
+// schedule has Run begin a rewrite as soon as it may.
+func (j *Journal) schedule() {
+	j.rw.mu.Lock()
+	j.rw.mu.scheduled, j.rw.mu.failures, j.rw.mu.wait = true, 0, 0
+	j.rw.mu.Unlock()
 }
 
 // StopRewrite breaks a rewrite off and does not wait for its end.
@@ -313,9 +325,6 @@ func (j *Journal) dropWaiting() {
 	defer j.syncMu.Unlock()
 	j.mu.Lock()
 	f := j.detach()
-	if f == nil { // there was no snapshot
-		f, j.mu.fresh = j.mu.fresh, nil
-	}
 	j.mu.Unlock()
 	if f == nil {
 		return

@@ -97,9 +97,7 @@ func (j *Journal) Enable() error {
 	if j.wanted.Swap(true) || j.get() != stateOff {
 		return nil
 	}
-	if j.opts.Saving != nil && j.opts.Saving() {
-		j.opts.Log.Info("AOF was enabled while an RDB file is being written. Both are written at the same time.")
-	}
+	j.opts.Log.Info("AOF was enabled. An AOF background was scheduled to start when possible.")
 	if err := j.enable(); err != nil {
 		j.wanted.Store(false)
 		return errNotOn
@@ -126,8 +124,8 @@ func (j *Journal) enable() error {
 
 // beginFirst opens the file that collects what happens, and begins the first base.
 func (j *Journal) beginFirst() error {
-	if j.Rewriting() {
-		return nil // it is being broken off: Run tries again
+	if j.Rewriting() || j.saving() {
+		return nil // what is under way, perhaps being broken off, comes to its end first: Run tries again
 	}
 	if err := vfs.MakeDirSafe(j.fs, j.dir(), dirMode); err != nil {
 		return err
@@ -175,29 +173,33 @@ func (j *Journal) Resume() {
 	}
 }
 
+// end makes safe what is there and stops. Whoever waits for that to be on disk is not told: the file counts no more.
 func (j *Journal) end() {
-	if j.get() == stateOff {
+	was := state(j.state.Load())
+	if was == stateOff {
 		return
 	}
 	j.StopRewrite()
-	if err := j.Flush(); err != nil {
-		j.opts.Log.Warn("Fail to fsync the AOF file: " + reason(err))
-	}
 	j.dropWaiting()
 	j.syncMu.Lock()
 	j.mu.Lock()
+	j.drain()
 	j.state.Store(int32(stateOff))
+	failed := j.mu.failed
 	f := j.detach()
 	j.mu.Unlock()
-	j.syncMu.Unlock()
-	j.e.Log.SetSink(nil)
-	j.setGate()
-	j.synced.Store(0)
 	if f != nil {
-		if err := f.Close(); err != nil {
-			j.opts.Log.Warn("Cannot close the AOF file", "reason", err)
+		if failed == nil {
+			failed = f.Sync()
+		}
+		if err := errors.Join(failed, f.Close()); err != nil {
+			j.opts.Log.Warn("Fail to fsync the AOF file: " + reason(err))
 		}
 	}
+	j.syncMu.Unlock()
+	j.e.Log.SetSink(nil)
+	j.synced.Store(0)
+	j.setGate()
 }
 
 // Close ends the journal; Flush comes before it.

@@ -63,7 +63,7 @@ func (j *Journal) maySync() bool {
 	if !j.opts.Settings().NoSyncOnRewrite {
 		return true
 	}
-	return !j.Rewriting() && (j.opts.Saving == nil || !j.opts.Saving())
+	return !j.Rewriting() && !j.saving()
 }
 
 // commit writes everything and waits until it is on disk: one sync for all clients whose effects it has.

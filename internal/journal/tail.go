@@ -142,10 +142,14 @@ func (j *Journal) attach(file vfs.File, size int64) {
 	j.written.Store(m.reader.Offset())
 }
 
-// detach ends the reading of the log and returns the file; mu is held.
+// detach ends the reading of the log and returns the file, nil if there is none; mu is held.
 func (j *Journal) detach() vfs.File {
 	m := &j.mu
 	f := m.file
+	if f == nil { // there was no snapshot yet
+		f = m.fresh
+	}
+	m.fresh = nil
 	if m.reader != nil {
 		m.reader.Close()
 	}

@@ -120,6 +120,7 @@ func (s *Saver) BgSave(schedule bool) error {
 		return err
 	}
 	s.opts.Log.Info("Background saving started")
+	s.e.Stats.Background.Add(1)
 	s.wg.Add(1)
 	go func() {
 		defer s.wg.Done()

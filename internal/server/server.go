@@ -210,15 +210,24 @@ func (s *Server) Run(ctx context.Context) (failed error) {
 	}
 	s.engine.Role.SetReplica(s.store.String("replicaof") != "" && s.bus == nil)
 	s.engine.SetLoading(true)
-	s.serve() // clients that come while the data is loaded are told so
 	loaded := make(chan error, 1)
 	s.actors.Add(1)
 	go func() {
 		defer s.actors.Done()
 		loaded <- s.load(ctx)
 	}()
+	select {
+	case err := <-loaded:
+		loaded <- err
+	case <-time.After(quickLoad):
+	}
+	s.serve() // clients that come while the data is loaded are told so
 	return s.await(ctx, loaded)
 }
+
+// quickLoad is a load that nobody is told of: clients that have connected wait so long. Redis does not look at them before it
+// has read two megabytes.
+const quickLoad = 100 * time.Millisecond
 
 // measureBase tells the engine what this process takes while it has no data: the objects of the Go heap that are alive.
 func (s *Server) measureBase() {

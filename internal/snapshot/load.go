@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/covey-db/covey/internal/engine"
@@ -49,18 +50,26 @@ func Load(e *engine.Engine, r io.Reader, opts LoadOptions) (Loaded, error) {
 	return l.out, err
 }
 
-// pause waits for micros a key; what slows saving and loading down for tests is more often 0.
-func pause(stop <-chan struct{}, micros, keys int64) error {
-	if micros <= 0 || keys == 0 {
+// pauseStep is how often a pause looks whether it has become shorter.
+const pauseStep = 10 * time.Millisecond
+
+// pause waits for so many microseconds a key as delay says; what slows saving and loading down for tests is more often 0.
+func pause(stop <-chan struct{}, delay *atomic.Int64, keys int64) error {
+	if delay.Load() <= 0 || keys == 0 {
 		return nil
 	}
-	t := time.NewTimer(time.Duration(micros*keys) * time.Microsecond)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-stop:
-		return ErrGivenUp
+	for start := time.Now(); ; {
+		left := time.Duration(delay.Load()*keys)*time.Microsecond - time.Since(start)
+		if left <= 0 {
+			return nil
+		}
+		t := time.NewTimer(min(left, pauseStep))
+		select {
+		case <-t.C:
+		case <-stop:
+			t.Stop()
+			return ErrGivenUp
+		}
 	}
 }
 
@@ -119,7 +128,7 @@ func (l *loader) Key(m *rdb.Meta) error {
 		return ErrGivenUp
 	default:
 	}
-	if err := pause(l.opts.Stop, l.e.Settings.LoadKeyDelay.Load(), 1); err != nil {
+	if err := pause(l.opts.Stop, &l.e.Settings.LoadKeyDelay, 1); err != nil {
 		return err
 	}
 	l.key = l.e.Key(m.Key)

@@ -182,7 +182,7 @@ func (s *Snapshot) writeShard(ctx context.Context, out *rdb.Writer, shard int) e
 			}
 			before := s.keys
 			s.visit(shard, db, &w)
-			if err := pause(ctx.Done(), s.t.e.Settings.SaveKeyDelay.Load(), s.keys-before); err != nil {
+			if err := pause(ctx.Done(), &s.t.e.Settings.SaveKeyDelay, s.keys-before); err != nil {
 				return err
 			}
 			if err := s.flush(out, pieceBytes); err != nil {

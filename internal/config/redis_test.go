@@ -20,7 +20,7 @@ import (
 func newIn72(name string) bool {
 	switch name {
 	case "set-max-listpack-entries", "set-max-listpack-value", "locale-collate", "cluster-announce-human-nodename",
-		"cluster-ping-interval", "log-format", "cluster-slot-stats-enabled":
+		"cluster-ping-interval", "log-format", "io-backend", "cluster-slot-stats-enabled":
 		return true
 	}
 	return false

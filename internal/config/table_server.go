@@ -26,6 +26,7 @@ func networkDirectives() []Directive {
 		{Name: "unixsocketperm", Kind: Octal, Is: Immutable, Max: 0o777, Default: "0"},
 		{Name: "maxclients", Kind: Number, Min: 1, Max: uint32Max, Default: "10000"},
 		{Name: "io-threads", Kind: Number, Is: Immutable | Own, Max: 128, Words: []Word{{"auto", 0}}, Default: "auto"},
+		{Name: "io-backend", Kind: Enum, Is: Immutable | Hidden | Own, Words: []Word{{"auto", 0}, {"epoll", 1}, {"io_uring", 2}}, Default: "auto"},
 		{Name: "io-threads-do-reads", Kind: Bool, Is: Immutable, Default: "no", NoEffect: "every event loop reads and parses for itself"},
 		{Name: "client-query-buffer-limit", Kind: Memory, Min: 1 << 20, Max: int64Max, Default: "1gb"},
 		{Name: "proto-max-bulk-len", Kind: Memory, Min: 1 << 20, Max: int64Max, Default: "512mb"},

@@ -194,7 +194,7 @@ func (s *Server) Run(ctx context.Context) (failed error) {
 	defer cancel()
 	defer func() { s.close(cancel, failed) }()
 	s.log.Info("Server initialized")
-	opts := transport.Options{Loops: s.loopCount(), KeepAlive: time.Duration(s.store.Int("tcp-keepalive")) * time.Second,
+	opts := transport.Options{Loops: s.loopCount(), Backend: transport.Backend(s.store.String("io-backend")), KeepAlive: time.Duration(s.store.Int("tcp-keepalive")) * time.Second,
 		Logf:   func(format string, args ...any) { s.log.Warn(fmt.Sprintf(format, args...)) },
 		Debugf: func(format string, args ...any) { s.log.Debug(fmt.Sprintf(format, args...)) }}
 	loops, err := transport.NewLoops(s.engine, opts)

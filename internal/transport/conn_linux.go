@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"iter"
 	"net"
 	"os"
 	"sync/atomic"
@@ -22,15 +23,18 @@ type conn struct {
 	outLen  int
 	outSkip int // bytes of out[0] that were sent
 
-	events    uint32 // what the poll set reports
-	queued    bool   // in loop.again
-	gated     bool   // replies wait for the gate
-	away      bool   // a deposed runner has it
-	pushed    bool   // in loop.pushed
-	tail      bool   // the last piece of out is a buffer of its own, which may grow
-	unwatched bool   // its descriptor was taken off the poll set
-	halfOpen  bool   // the client sends no more: what it sent is still executed and answered
+	events    uint32    // what the poll set reports
+	ring      ringState // what the ring has under way
+	queued    bool      // in loop.again
+	gated     bool      // replies wait for the gate
+	away      bool      // a deposed runner has it
+	pushed    bool      // in loop.pushed
+	tail      bool      // the last piece of out is a buffer of its own, which may grow
+	unwatched bool      // its descriptor was taken off the poll set
+	halfOpen  bool      // the client sends no more: what it sent is still executed and answered
 	closed    bool
+	leaving   bool // closed for the loop, and on its way to who hijacked it
+	endSoon   bool // it was to be closed meanwhile
 	take      func(raw engine.Raw, unread []byte)
 	raw       net.Conn               // after the hand-over
 	later     []func(*engine.Worker) // posted while it was away
@@ -38,43 +42,58 @@ type conn struct {
 	shownIn, shownOut atomic.Int32 // for Buffered
 }
 
-// inputEvents is what a connection that may send is watched for.
-const inputEvents = unix.EPOLLIN | unix.EPOLLRDHUP
+// connTable holds the connections of a loop by descriptor.
+type connTable []*conn
+
+func (t connTable) at(fd int) *conn {
+	if fd >= len(t) {
+		return nil
+	}
+	return t[fd]
+}
+
+func (t *connTable) set(fd int, c *conn) {
+	if fd >= len(*t) {
+		*t = append(*t, make([]*conn, fd+1-len(*t)+len(*t)/2)...)
+	}
+	(*t)[fd] = c
+}
+
+func (t connTable) all() iter.Seq[*conn] {
+	return func(yield func(*conn) bool) {
+		for _, c := range t {
+			if c != nil && !yield(c) {
+				return
+			}
+		}
+	}
+}
 
 // add takes an accepted connection into the loop.
 func (r *runner) add(c *conn) {
 	if c.closed { // killed before it arrived
 		return
 	}
-	c.events = inputEvents
-	if err := r.l.watch(c.fd, c.events); err != nil || r.l.closing {
+	if err := r.gear.watch(c); err != nil || r.l.closing {
 		r.close(c)
 		return
 	}
-	r.l.conns[int32(c.fd)] = c
+	r.l.conns.set(c.fd, c)
 }
 
-// ready serves one event of a connection; false when the runner lost the loop.
-func (r *runner) ready(c *conn, events uint32) bool {
-	if events&unix.EPOLLOUT != 0 {
-		if !r.flush(c) {
-			return true
-		}
-		if c.outLen == 0 && !r.advance(c) {
-			return false
-		}
+// writable goes on with a connection whose output has room again; false when the runner lost the loop.
+func (r *runner) writable(c *conn) bool {
+	if !r.flush(c) {
+		return true
 	}
-	switch {
-	case c.closed || c.away:
-	case events&(unix.EPOLLIN|unix.EPOLLHUP|unix.EPOLLERR|unix.EPOLLRDHUP) != 0 && c.wantsInput():
-		return r.read(c)
-	case events&(unix.EPOLLHUP|unix.EPOLLERR) != 0:
-		r.close(c)
-	default:
-		r.rearm(c)
-	}
-	return true
+	return c.outLen > 0 || r.advance(c)
 }
+
+// unsent is how many bytes of output the kernel has not taken for sure.
+func (c *conn) unsent() int { return c.outLen + c.ring.sending }
+
+// wantsRoom says whether output waits for room in the socket.
+func (c *conn) wantsRoom() bool { return c.outLen > 0 && !c.gated }
 
 // wantsInput says whether bytes that arrive may be read now. A client that is suspended is still read, up to a bound, so
 // that its end is noticed.
@@ -119,31 +138,67 @@ func (r *runner) readOnce(c *conn) (some, mine bool) {
 	}
 	n, errno := rawRead(c.fd, buf)
 	if errno != 0 || n <= 0 {
-		switch {
-		case errno == syscall.EAGAIN || errno == syscall.EINTR:
-		case errno == 0 && !c.gated && (c.outLen > 0 || c.queued) && (c.s.Open() || c.s.Closing()):
-			c.halfOpen = true // ended by settle, once everything is answered
-			r.rearm(c)
-		default:
-			r.close(c)
+		if errno != syscall.EAGAIN && errno != syscall.EINTR {
+			r.inputEnded(c, errno)
 		}
 		return false, true
 	}
+	r.countInput(n)
+	if direct {
+		return true, r.process(c, r.buf[:carried+n], true)
+	}
+	c.in = c.in[:len(c.in)+n]
+	if !r.mayGrow(c) {
+		return false, true
+	}
+	return true, r.advance(c)
+}
+
+// arrived executes input that lies in a buffer of the runner; false when the runner lost the loop.
+func (r *runner) arrived(c *conn, b []byte) bool {
+	r.countInput(len(b))
+	if len(c.in) == 0 {
+		return r.process(c, b, true)
+	}
+	if carried, direct := r.carry(c); direct && carried+len(b) <= len(r.buf) {
+		return r.process(c, r.buf[:carried+copy(r.buf[carried:], b)], true)
+	}
+	r.store(c, b)
+	return !r.mayGrow(c) || r.advance(c)
+}
+
+// store keeps input for later.
+func (r *runner) store(c *conn, b []byte) {
+	for len(b) > 0 {
+		n := copy(r.room(c), b)
+		c.in = c.in[:len(c.in)+n]
+		b = b[n:]
+	}
+}
+
+func (r *runner) countInput(n int) {
 	r.w.Counters.NetIn.Add(int64(n))
 	r.w.Counters.Reads.Add(1)
-	if !direct {
-		c.in = c.in[:len(c.in)+n]
-		if int64(len(c.in)) > r.l.e.Settings.MaxQueryBuffer.Load() {
-			r.l.e.Stats.QueryLimit.Add(1)
-			r.close(c)
-			return false, true
-		}
-		if !r.holds(c) {
-			return false, true
-		}
-		return true, r.advance(c)
+}
+
+// mayGrow checks the limits for input that is kept; false when the connection was closed for it.
+func (r *runner) mayGrow(c *conn) bool {
+	if int64(len(c.in)) > r.l.e.Settings.MaxQueryBuffer.Load() {
+		r.l.e.Stats.QueryLimit.Add(1)
+		r.close(c)
+		return false
 	}
-	return true, r.process(c, r.buf[:carried+n], true)
+	return r.holds(c)
+}
+
+// inputEnded serves the end of a connection's input, or what broke the connection.
+func (r *runner) inputEnded(c *conn, errno syscall.Errno) {
+	if errno == 0 && !c.gated && (c.unsent() > 0 || c.queued) && (c.s.Open() || c.s.Closing()) {
+		c.halfOpen = true // ended by settle, once everything is answered
+		r.gear.rearm(c)
+		return
+	}
+	r.close(c)
 }
 
 // carriedMax is how much unused input is copied to where the next of it is read, rather than given a buffer of its own:
@@ -238,8 +293,8 @@ func (r *runner) collect(c *conn) bool {
 	if at := c.s.Written(); e.Gate.Holds(at) {
 		r.gate(c, at)
 	}
-	if one, single := o.Single(); single && c.outLen == 0 && !c.gated {
-		sent := r.send(c, one)
+	if one, single := o.Single(); single && c.unsent() == 0 && !c.gated {
+		sent := r.gear.reply(r, c, one)
 		if sent < 0 {
 			o.Reset()
 			return false
@@ -283,6 +338,13 @@ func (r *runner) goOn(c *conn) {
 	}
 }
 
+// pushFront puts back what was to be sent and could not.
+func (c *conn) pushFront(b []byte) {
+	c.out = append([][]byte{b}, c.out...)
+	c.outLen += len(b)
+	c.shownOut.Store(int32(min(c.outLen, 1<<31-1)))
+}
+
 func (c *conn) push(b []byte) {
 	if len(b) == 0 {
 		return
@@ -310,8 +372,8 @@ func (r *runner) send(c *conn, b []byte) int {
 
 // flush sends what is kept; false when the connection ended. It asks for an event when the socket is full.
 func (r *runner) flush(c *conn) bool {
-	if c.gated {
-		r.rearm(c)
+	if c.gated || c.ring.sending > 0 { // what is under way comes first
+		r.gear.rearm(c)
 		return true
 	}
 	for len(c.out) > 0 {
@@ -332,7 +394,7 @@ func (r *runner) flush(c *conn) bool {
 		c.out = nil
 	}
 	c.shownOut.Store(int32(min(c.outLen, 1<<31-1)))
-	r.rearm(c)
+	r.gear.rearm(c)
 	if c.outLen == 0 && c.s.Closing() {
 		r.close(c)
 		return false
@@ -340,31 +402,11 @@ func (r *runner) flush(c *conn) bool {
 	return true
 }
 
-// rearm tells the poll set what to report: room for output while output waits, input only while it would be read, so that
-// a client whose input has to wait does not keep the loop awake.
-func (r *runner) rearm(c *conn) {
-	if c.closed || c.unwatched {
-		return
-	}
-	var events uint32
-	if c.wantsInput() {
-		events = inputEvents
-	}
-	if c.outLen > 0 && !c.gated {
-		events |= unix.EPOLLOUT
-	}
-	if events == c.events {
-		return
-	}
-	c.events = events
-	_ = unix.EpollCtl(r.l.epfd, unix.EPOLL_CTL_MOD, c.fd, &unix.EpollEvent{Events: events, Fd: int32(c.fd)})
-}
-
 func (r *runner) checkLimit(c *conn) bool {
 	if c.outLen == 0 {
 		return true
 	}
-	r.rearm(c)
+	r.gear.rearm(c)
 	if c.s.OverOutput(c.outLen) {
 		c.s.CountOverOutput()
 		r.close(c)
@@ -395,7 +437,7 @@ func (r *runner) settle(c *conn) bool {
 		r.handOver(c)
 		return true
 	case c.s.Closing():
-		if c.outLen == 0 {
+		if c.unsent() == 0 {
 			r.close(c)
 		}
 	case c.outLen > 0 && !c.s.LoggedIn():
@@ -405,10 +447,10 @@ func (r *runner) settle(c *conn) bool {
 			c.queued = true
 			r.l.again = append(r.l.again, c)
 		}
-	case c.halfOpen && c.outLen == 0:
+	case c.halfOpen && c.unsent() == 0:
 		r.close(c)
 	}
-	r.rearm(c)
+	r.gear.rearm(c)
 	return true
 }
 
@@ -420,13 +462,15 @@ func (r *runner) close(c *conn) {
 	}
 	c.closed = true
 	c.s.Close()
-	delete(r.l.conns, int32(c.fd))
+	r.l.conns.set(c.fd, nil)
+	r.gear.leave(c)
 	c.in, c.out, c.outLen, c.later = nil, nil, 0, nil
 	unix.Close(c.fd)
 }
 
 // bringBack gives the connection of a long command back to its loop; the runner has been deposed and ends.
 func (r *runner) bringBack(c *conn) {
+	r.lost = true
 	pieces := r.w.Out.Take()
 	if !r.l.post(letter{loop: func(in *runner) { in.takeBack(c, pieces) }}) {
 		c.s.Close()
@@ -445,11 +489,7 @@ func (r *runner) takeBack(c *conn, pieces [][]byte) {
 		r.close(c)
 		return
 	}
-	if c.unwatched {
-		c.unwatched = false
-		c.events = inputEvents
-		_ = r.l.watch(c.fd, c.events)
-	}
+	r.gear.back(c)
 	if at := c.s.Written(); c.outLen > 0 && r.l.e.Gate.Holds(at) {
 		r.gate(c, at)
 	}
@@ -465,11 +505,18 @@ func (r *runner) takeBack(c *conn, pieces [][]byte) {
 	r.goOn(c)
 }
 
-// handOver takes the connection off the loop and gives it to whoever hijacked it.
+// handOver takes the connection off the loop, to give it to whoever hijacked it.
 func (r *runner) handOver(c *conn) {
-	_ = unix.EpollCtl(r.l.epfd, unix.EPOLL_CTL_DEL, c.fd, nil)
-	delete(r.l.conns, int32(c.fd))
-	c.closed = true
+	r.l.conns.set(c.fd, nil)
+	c.closed, c.leaving = true, true
+	if r.gear.release(c) {
+		r.giveAway(c)
+	}
+}
+
+// giveAway gives the connection to whoever hijacked it; nothing reads it any more.
+func (r *runner) giveAway(c *conn) {
+	c.leaving = false
 	c.shownIn.Store(0)
 	c.shownOut.Store(0)
 	out, skip, unread, take := c.out, c.outSkip, c.in, c.take
@@ -481,6 +528,9 @@ func (r *runner) handOver(c *conn) {
 		return
 	}
 	c.raw = raw
+	if c.endSoon {
+		raw.Close()
+	}
 	go func() {
 		for _, p := range out {
 			if _, err := raw.Write(p[skip:]); err != nil {
@@ -501,6 +551,8 @@ func (c *conn) CloseSoon(flush bool) {
 		switch {
 		case c.raw != nil:
 			c.raw.Close() // whoever hijacked it finds out
+		case c.leaving:
+			c.endSoon = true
 		case c.closed:
 		case c.away:
 			c.later = append(c.later, func(*engine.Worker) { c.CloseSoon(flush) })

@@ -37,9 +37,19 @@ func (l *longCommand) run(c *engine.Ctx) {
 	c.Simple("DONE " + string(c.Args[len(c.Args)-1]))
 }
 
-func open(t testing.TB, loops int) *door { return openWith(t, Options{Loops: loops}) }
+// onEach runs a test on each backend that this machine has.
+func onEach(t *testing.T, loops int, test func(t *testing.T, d *door)) {
+	for _, b := range []Backend{Epoll, Uring} {
+		t.Run(string(b), func(t *testing.T) {
+			if _, _, err := choose(b); err != nil {
+				t.Skip(err)
+			}
+			test(t, open(t, Options{Loops: loops, Backend: b}))
+		})
+	}
+}
 
-func openWith(t testing.TB, o Options) *door {
+func open(t testing.TB, o Options) *door {
 	t.Helper()
 	d := &door{t: t, long: &longCommand{make(chan struct{}, 16), make(chan struct{})}}
 	handlers := map[string]engine.Handler{

@@ -13,18 +13,15 @@ import (
 // readBytes is the size of the buffer a runner reads into; a whole pipeline of small commands fits.
 const readBytes = 64 << 10
 
-// eventsMax bounds how many connections one wake-up serves.
-const eventsMax = 256
-
-// loop is one event loop: a poll descriptor, the connections on it, and a mailbox for other threads. A runner drives it.
-// Everything but the mailbox and busy belongs to the runner in charge.
+// loop is one event loop: its connections and a mailbox for other threads. A runner drives it. Everything but the mailbox,
+// busy and gear belongs to the runner in charge.
 type loop struct {
 	e      *engine.Engine
 	opts   *Options
 	group  *Loops
-	epfd   int
+	gear   gear // that of the runner in charge; who starts runners writes it
 	wakefd int
-	conns  map[int32]*conn
+	conns  connTable
 	again  []*conn // have input left although their turn ended
 	mail   mailbox[letter]
 
@@ -50,42 +47,38 @@ type letter struct {
 
 // runner is a thread that drives a loop, with the buffers that its current command may still point into.
 type runner struct {
-	l      *loop
-	w      *engine.Worker
-	buf    []byte
-	events []unix.EpollEvent
+	l    *loop
+	gear gear
+	w    *engine.Worker
+	buf  []byte
+	lost bool // the loop is another runner's
 }
 
-func newLoop(g *Loops) (*loop, error) {
-	epfd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
-	if err != nil {
-		return nil, err
-	}
+func newLoop(g *Loops, b Backend) (*loop, error) {
 	wakefd, err := unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC)
 	if err != nil {
-		unix.Close(epfd)
 		return nil, err
 	}
-	l := &loop{e: g.e, opts: &g.opts, group: g, epfd: epfd, wakefd: wakefd, conns: make(map[int32]*conn)}
-	if err := l.watch(wakefd, unix.EPOLLIN); err != nil {
+	l := &loop{e: g.e, opts: &g.opts, group: g, wakefd: wakefd}
+	if l.gear, err = newGear(b, l); err != nil {
+		unix.Close(wakefd)
 		return nil, err
 	}
 	return l, nil
 }
 
-func (l *loop) watch(fd int, events uint32) error {
-	return unix.EpollCtl(l.epfd, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: events, Fd: int32(fd)})
-}
-
-// start gives the loop a new runner; the caller has added it to done.
-func (l *loop) start() {
-	r := &runner{l: l, w: l.e.NewWorker(), buf: make([]byte, readBytes), events: make([]unix.EpollEvent, eventsMax)}
+// start puts a new runner in charge; the caller has added it to done.
+func (l *loop) start(g gear) {
+	l.gear = g
+	r := &runner{l: l, gear: g, w: l.e.NewWorker(), buf: make([]byte, readBytes)}
 	go func() {
 		runtime.LockOSThread()
 		defer l.done.Done()
 		defer r.w.Drop()
+		r.gear.take(r)
 		for r.turn() {
 		}
+		r.gear.end(!r.lost)
 	}()
 }
 
@@ -100,35 +93,9 @@ func (r *runner) turn() bool {
 		return !l.closing
 	}
 	t := r.w.BeginTurn()
-	mine := r.serve(n)
+	mine := r.gear.serve(r, n) && r.serveAgain()
 	r.w.EndTurn(t)
 	return mine && !l.closing
-}
-
-// serve serves n events and the connections that have input left; false when the runner has lost the loop.
-func (r *runner) serve(n int) bool {
-	l := r.l
-	for i := range n {
-		ev := &r.events[i]
-		if int(ev.Fd) == l.wakefd {
-			if !r.readMail() {
-				return false
-			}
-			continue
-		}
-		c := l.conns[ev.Fd]
-		if c == nil {
-			continue // closed by an earlier event of this round
-		}
-		if c.away {
-			l.quiet(c)
-			continue
-		}
-		if !r.ready(c, ev.Events) {
-			return false
-		}
-	}
-	return r.serveAgain()
 }
 
 // briefWaits is how many empty brief waits of a millisecond a runner makes before it goes to sleep.
@@ -138,22 +105,16 @@ const briefWaits = 3
 func (r *runner) wait() int {
 	l := r.l
 	if len(l.again) > 0 || l.closing {
-		return pollBriefly(l.epfd, r.events, 0)
+		return r.gear.poll(noWait)
 	}
 	for range briefWaits {
-		if n := pollBriefly(l.epfd, r.events, 1); n > 0 {
+		if n := r.gear.poll(briefWait); n > 0 {
 			return n
 		}
 	}
 	l.group.dog.sleeps()
 	defer l.group.dog.wakes()
-	return pollWait(l.epfd, r.events)
-}
-
-// quiet stops events of a connection that is busy elsewhere; watch adds it again.
-func (l *loop) quiet(c *conn) {
-	_ = unix.EpollCtl(l.epfd, unix.EPOLL_CTL_DEL, c.fd, nil)
-	c.unwatched = true
+	return r.gear.poll(longWait)
 }
 
 // serveAgain gives one more turn to the connections that have input left. Whoever is in charge takes the next one off the
@@ -182,8 +143,6 @@ func (r *runner) serveAgain() bool {
 // until its turn, because a letter may cost the runner the loop.
 func (r *runner) readMail() bool {
 	l := r.l
-	var word [8]byte
-	_, _ = rawRead(l.wakefd, word[:])
 	l.letters = l.mail.take(l.letters)
 	for len(l.letters) > 0 {
 		m := l.letters[0]
@@ -256,26 +215,42 @@ type Loops struct {
 	loops []*loop
 	next  atomic.Uint32
 	dog   watchdog
+
+	backend Backend
 }
 
 // NewLoops starts the event loops.
 func NewLoops(e *engine.Engine, opts Options) (*Loops, error) {
 	g := &Loops{e: e, opts: opts}
+	backend, why, err := choose(opts.Backend)
+	if err != nil {
+		return nil, err
+	}
+	if why != nil {
+		opts.Logf("Event loops use epoll: %v", why)
+	}
 	for range max(1, opts.Loops) {
-		l, err := newLoop(g)
+		l, err := newLoop(g, backend)
 		if err != nil {
-			g.Close()
+			for _, l := range g.loops {
+				l.gear.end(true)
+				unix.Close(l.wakefd)
+			}
 			return nil, err
 		}
 		g.loops = append(g.loops, l)
 	}
+	g.backend = backend
 	g.dog.init(g.loops)
 	for _, l := range g.loops {
 		l.done.Add(1)
-		l.start()
+		l.start(l.gear)
 	}
 	return g, nil
 }
+
+// Backend is how the loops move bytes.
+func (g *Loops) Backend() Backend { return g.backend }
 
 // closeWait bounds how long Close waits for a loop whose runner is in a long command.
 const closeWait = 5 * time.Second
@@ -290,7 +265,6 @@ func (g *Loops) Close() {
 		go func() { l.done.Wait(); close(ended) }()
 		select {
 		case <-ended:
-			unix.Close(l.epfd)
 			unix.Close(l.wakefd)
 		case <-time.After(closeWait):
 		}
@@ -308,7 +282,7 @@ func (r *runner) shut() {
 		}
 	}
 	l.letters = nil
-	for _, c := range l.conns {
+	for c := range l.conns.all() {
 		if !c.away {
 			r.flush(c)
 			r.close(c)

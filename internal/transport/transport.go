@@ -14,10 +14,21 @@ import (
 // Options configures the event loops.
 type Options struct {
 	Loops     int           // number of event loops, at least 1
+	Backend   Backend       // how the event loops move bytes
 	KeepAlive time.Duration // tcp-keepalive, 0 is off
 	Logf      func(format string, args ...any)
 	Debugf    func(format string, args ...any) // of what strangers can cause; nil says nothing
 }
+
+// Backend says how event loops move bytes.
+type Backend string
+
+// The backends. The empty one is Auto.
+const (
+	Auto  Backend = "auto"     // io_uring where it can be used, else epoll
+	Epoll Backend = "epoll"    // one system call for each read and each write
+	Uring Backend = "io_uring" // one system call for all reads and writes of a round
+)
 
 // tooManyText is what a client beyond maxclients reads before it is closed.
 const tooManyText = "-ERR max number of clients reached\r\n"

@@ -102,13 +102,18 @@ func (d *watchdog) look() {
 			continue
 		}
 		c := l.current.Load()
+		next, err := l.gear.successor()
+		if err != nil {
+			continue // no descriptors or memory: the loop stays where it is
+		}
 		l.done.Add(1) // before the old runner can end, so that Close never sees a loop without a runner
 		if !l.busy.CompareAndSwap(batch, 0) {
 			l.done.Done()
+			next.discard()
 			continue
 		}
 		c.away = true
 		d.seen[i] = 0
-		l.start()
+		l.start(next)
 	}
 }

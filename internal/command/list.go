@@ -199,7 +199,7 @@ func replyRange(c *engine.Ctx, l *object.List, index, count int64, back bool) {
 	for count > 0 {
 		var big []byte // is replied by Bulk, which does not copy it twice
 		c.Append(func(dst []byte, _ resp.Version) []byte {
-			for ; count > 0; count-- {
+			for ; count > 0 && len(dst) < engine.PieceBytes; count-- {
 				e, _ := it.Next()
 				switch {
 				case e.IsInt:

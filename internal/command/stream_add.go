@@ -207,7 +207,7 @@ func pairsTooBig(pairs [][]byte) bool {
 
 // trimAfterAdd trims, and makes a bound that is not exact say what was done. The text of it is put behind text.
 func (o *addOptions) trimAfterAdd(c *engine.Ctx, s stream.Stream, text []byte) []byte {
-	if s.Trim(o.trim) > 0 {
+	if object.TrimStream(c.Part(0), s, o.trim) > 0 {
 		c.Notify(config.EventStream, "xtrim", 0)
 	}
 	return o.rewriteBound(c, s, text)
@@ -244,7 +244,7 @@ func cmdXTrim(c *engine.Ctx) {
 		c.ReplyInt(0)
 		return
 	}
-	deleted := s.Trim(o.trim)
+	deleted := object.TrimStream(c.Part(0), s, o.trim)
 	if deleted > 0 {
 		c.W.SetScratch(o.rewriteBound(c, s, c.W.Scratch()))
 		c.Changed(0)

@@ -147,7 +147,7 @@ func cmdXGroupDestroy(c *engine.Ctx) {
 	if !ok {
 		return
 	}
-	if !s.RemoveGroup(c.Args[3]) {
+	if !object.RemoveGroup(c.Part(0), s, c.Args[3]) {
 		c.ReplyInt(0)
 		return
 	}

@@ -231,8 +231,15 @@ func cmdZRange(c *engine.Ctx, form zrangeForm) {
 	first, n := q.ranks(&z)
 	openScored(c, n, q.withScores)
 	it := z.At(first, q.reverse)
-	c.Append(func(dst []byte, v resp.Version) []byte { return appendRange(dst, v, &it, n, q.withScores) })
+	for n > 0 {
+		some := min(n, rangeAtOnce)
+		c.Append(func(dst []byte, v resp.Version) []byte { return appendRange(dst, v, &it, some, q.withScores) })
+		n -= some
+	}
 }
+
+// rangeAtOnce is how many members are replied before the reply's buffer is looked at: some 100 KiB, most often.
+const rangeAtOnce = 4096
 
 // appendRange appends the replies of n members: what replyScored does, without asking for each whether it is big.
 func appendRange(dst []byte, v resp.Version, it *object.ZSetIter, n int, withScores bool) []byte {

@@ -1,5 +1,7 @@
 package engine
 
+import "slices"
+
 // bigReplyBytes is the size from which a value gets a segment of its own, so that it is copied once and never moved by a
 // growing buffer.
 const bigReplyBytes = 64 << 10
@@ -63,14 +65,24 @@ func (o *Out) give(pieces [][]byte) {
 	}
 }
 
-func (o *Out) seal() {
+func (o *Out) seal() { o.sealFor(bigReplyBytes) }
+
+// sealFor seals the buffer and makes one of another size.
+func (o *Out) sealFor(size int) {
 	if len(o.buf) == 0 {
 		return
 	}
 	o.segs = append(o.segs, o.buf)
 	o.size += len(o.buf)
-	o.buf = make([]byte, 0, bigReplyBytes)
+	o.buf = make([]byte, 0, size)
 }
+
+// PieceBytes is how long the buffer of a reply of many elements becomes before it is sealed: it would be moved again and
+// again if it only grew.
+const PieceBytes = 512 << 10
+
+// piece seals a buffer that has become long. The next one has room for the element that is too much for PieceBytes.
+func (o *Out) piece() { o.sealFor(PieceBytes + bigReplyBytes) }
 
 // mark remembers a position for cutBack.
 type outMark struct{ segs, buf, size int }
@@ -92,6 +104,22 @@ func (o *Out) cutBack(m outMark) {
 	clear(o.segs[m.segs:])
 	o.segs = o.segs[:m.segs]
 	o.size = m.size
+}
+
+// putInFront puts bytes before everything after m.
+func (o *Out) putInFront(m outMark, head []byte) {
+	if len(o.segs) == m.segs {
+		end := len(o.buf)
+		o.buf = append(o.buf, head...)
+		copy(o.buf[m.buf+len(head):], o.buf[m.buf:end])
+		copy(o.buf[m.buf:], head)
+		return
+	}
+	sealed := o.segs[m.segs]
+	front := append(append(make([]byte, 0, m.buf+len(head)), sealed[:m.buf]...), head...)
+	o.segs[m.segs] = sealed[m.buf:]
+	o.segs = slices.Insert(o.segs, m.segs, front)
+	o.size += len(head)
 }
 
 // bytesSince copies everything after m, for replies that are needed as bytes.

@@ -64,6 +64,9 @@ func (c *Ctx) Bool01(b bool) {
 func (c *Ctx) Bulk(b []byte) {
 	o := &c.W.Out
 	if len(b) < bigReplyBytes {
+		if len(o.buf) >= PieceBytes {
+			o.piece()
+		}
 		o.buf = resp.AppendBulk(o.buf, b)
 		return
 	}
@@ -98,8 +101,12 @@ func (c *Ctx) Verbatim(text string) {
 	c.W.Out.buf = resp.AppendVerbatim(c.W.Out.buf, c.S.proto, "txt", text)
 }
 
-// Append gives codecs the raw buffer: fn appends a well-formed reply.
+// Append gives codecs the raw buffer: fn appends a well-formed reply. One that may become long is best appended by several
+// calls, each of which ends when there are PieceBytes.
 func (c *Ctx) Append(fn func(dst []byte, v resp.Version) []byte) {
+	if len(c.W.Out.buf) >= PieceBytes {
+		c.W.Out.piece()
+	}
 	c.W.Out.buf = fn(c.W.Out.buf, c.S.proto)
 }
 
@@ -127,13 +134,13 @@ func (c *Ctx) Defer() Deferred { return Deferred{c.W.Out.mark()} }
 // CloseArray puts the array header in front of what was appended since Defer.
 func (c *Ctx) CloseArray(d Deferred, n int) {
 	var head [headMax]byte
-	c.putInFront(d, resp.AppendArray(head[:0], n))
+	c.W.Out.putInFront(d.at, resp.AppendArray(head[:0], n))
 }
 
 // CloseSet puts the set header in front of what was appended since Defer.
 func (c *Ctx) CloseSet(d Deferred, n int) {
 	var head [headMax]byte
-	c.putInFront(d, resp.AppendSet(head[:0], c.S.proto, n))
+	c.W.Out.putInFront(d.at, resp.AppendSet(head[:0], c.S.proto, n))
 }
 
 // CloseScan makes the reply of a scan of what was appended since Defer, n elements: the cursor to go on with, and the
@@ -143,30 +150,8 @@ func (c *Ctx) CloseScan(d Deferred, cursor uint64, n int) {
 	var text [20]byte
 	h := resp.AppendArray(head[:0], 2)
 	h = resp.AppendBulk(h, strconv.AppendUint(text[:0], cursor, 10))
-	c.putInFront(d, resp.AppendArray(h, n))
+	c.W.Out.putInFront(d.at, resp.AppendArray(h, n))
 }
 
 // headMax is the room for the header of an aggregate or a cursor.
 const headMax = 32
-
-// putInFront puts bytes in front of what was appended since Defer.
-func (c *Ctx) putInFront(d Deferred, head []byte) {
-	o := &c.W.Out
-	if len(o.segs) == d.at.segs {
-		end := len(o.buf)
-		o.buf = append(o.buf, head...)
-		copy(o.buf[d.at.buf+len(head):], o.buf[d.at.buf:end])
-		copy(o.buf[d.at.buf:], head)
-		return
-	}
-	body := o.bytesSince(d.at)
-	o.cutBack(d.at)
-	o.buf = append(o.buf, head...)
-	if len(body) < bigReplyBytes {
-		o.buf = append(o.buf, body...)
-		return
-	}
-	o.seal()
-	o.segs = append(o.segs, body)
-	o.size += len(body)
-}

@@ -212,39 +212,20 @@ func (e *ListEdit) DeleteRange(index, count int64) {
 		return
 	}
 	if e.isBig {
-		e.big.DeleteRange(index, count)
+		if husk := e.big.DetachRange(index, count); husk != 0 {
+			rest := list.Open(e.at.Part.Arena(), husk)
+			e.at.Part.DropRoot(keyspace.TypeList, keyspace.EncQuicklist, husk, uint64(rest.Len()))
+		}
 	} else {
 		e.deletePacked(listpack.Seek(e.lp, int(index)), int(count))
 	}
 	e.Shrink()
 }
 
-const (
-	cutAtOnce = 1 << 17 // elements that are removed in one go
-	copyMost  = 1 << 14 // elements that are copied in one go: about 1 ms at 60 ns
-)
-
-// Keep removes all elements but count from an index on, which are at least one. When little is kept of a long list, that is
-// copied, and the rest is freed in slices.
+// Keep removes all elements but count from an index on, which are at least one.
 func (e *ListEdit) Keep(index, count int64) {
-	n := e.Len()
-	if !e.isBig || n-count < cutAtOnce || count > copyMost {
-		e.DeleteRange(index+count, n-index-count)
-		e.DeleteRange(0, index)
-		e.Shrink()
-		return
-	}
-	kept := list.New(e.at.Part.Arena(), e.big.Fill())
-	kept.SetPlainMin(int(e.limits.ListPlain.Load()))
-	var digits [20]byte
-	it := e.Iter(index, false)
-	for range count {
-		elem, _ := it.Next()
-		kept.PushTail(elem.Text(digits[:0]))
-	}
-	e.big = kept
-	e.at.Part.PutRoot(e.at.DB, e.at.Key, keyspace.TypeList, keyspace.EncQuicklist, kept.Root(), uint64(count), e.rec.ExpireAt())
-	e.rec, _ = e.at.Part.Find(e.at.DB, e.at.Key)
+	e.DeleteRange(index+count, e.Len()-index-count)
+	e.DeleteRange(0, index)
 	e.Shrink()
 }
 
@@ -265,16 +246,13 @@ func (e *ListEdit) Insert(side Side, pivot, v []byte) bool {
 		listpack.Insert(e.lp[:old], pos, where, v)
 		return true
 	}
-	m := MatchOf(pivot)
 	it := e.big.Iter(0, false)
-	for elem, ok := it.Next(); ok; elem, ok = it.Next() {
-		if m.Is(elem) {
-			it.Insert(where, v)
-			e.setLen()
-			return true
-		}
+	if !it.Find(pivot) {
+		return false
 	}
-	return false
+	it.Insert(where, v)
+	e.setLen()
+	return true
 }
 
 // Set replaces the element at an index; false when there is none.
@@ -322,15 +300,11 @@ func (e *ListEdit) Remove(v []byte, most int64) (removed int64) {
 }
 
 func (e *ListEdit) removeBig(v []byte, most int64, back bool) (removed int64) {
-	m, from := MatchOf(v), int64(0)
+	from := int64(0)
 	if back {
 		from = e.big.Len() - 1
 	}
-	it := e.big.Iter(from, back)
-	for elem, ok := it.Next(); ok; elem, ok = it.Next() {
-		if !m.Is(elem) {
-			continue
-		}
+	for it := e.big.Iter(from, back); it.Find(v); {
 		it.Delete()
 		if removed++; removed == most {
 			break

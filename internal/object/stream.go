@@ -4,6 +4,7 @@ import (
 	"github.com/covey-db/covey/internal/checksum"
 	"github.com/covey-db/covey/internal/enc/stream"
 	"github.com/covey-db/covey/internal/keyspace"
+	"github.com/covey-db/covey/internal/mem"
 	"github.com/covey-db/covey/internal/rdb"
 )
 
@@ -20,6 +21,26 @@ func NewStream(at Place) stream.Stream {
 	s := stream.New(at.Part.Arena())
 	putStream(at, s, 0)
 	return s
+}
+
+// TrimStream cuts entries off at the start of a stream, and returns how many. Very many are freed in slices.
+func TrimStream(p *keyspace.Part, s stream.Stream, o stream.Trim) (deleted int64) {
+	deleted, husk := s.Trim(o)
+	dropHusk(p, husk)
+	return deleted
+}
+
+// RemoveGroup removes a group with what is pending in it; false when there is none of that name.
+func RemoveGroup(p *keyspace.Part, s stream.Stream, name []byte) (found bool) {
+	husk, found := s.RemoveGroup(name)
+	dropHusk(p, husk)
+	return found
+}
+
+func dropHusk(p *keyspace.Part, husk mem.Ref) {
+	if husk != 0 {
+		p.DropRoot(keyspace.TypeStream, keyspace.EncStream, husk, 0)
+	}
 }
 
 // StreamLimits are the limits of nodes.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"sort"
 	"strconv"
 	"strings"
@@ -20,8 +21,8 @@ func main() {
 	quick := flag.Bool("quick", false, "a tenth of the requests")
 	rounds := flag.Int("rounds", 3, "pairs of runs for each figure; the median ratio is printed")
 	covey := flag.String("covey", "bin/covey", "the binary to measure")
-	only := flag.String("only", "", "throughput, memory, shapes or stall; empty for all")
-	match := flag.String("match", "", "of the shapes only those with this in their name")
+	only := flag.String("only", "", "throughput, memory, shapes, long or stall; empty for all")
+	match := flag.String("match", "", "of the shapes and long commands only those whose name matches")
 	flag.Parse()
 	if err := run(*covey, *rounds, *quick, *only, *match); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -30,6 +31,10 @@ func main() {
 }
 
 func run(binary string, rounds int, quick bool, only, match string) error {
+	matching, err := regexp.Compile(match)
+	if err != nil {
+		return err
+	}
 	dir, err := os.MkdirTemp("", "covey-bench-")
 	if err != nil {
 		return err
@@ -55,7 +60,8 @@ func run(binary string, rounds int, quick bool, only, match string) error {
 	}{
 		{"throughput", func() error { return throughput(ours, theirs, rounds, scale) }},
 		{"memory", func() error { return memory(ours, theirs, scale) }},
-		{"shapes", func() error { return memoryTable(binary, dir, match, scale) }},
+		{"shapes", func() error { return memoryTable(binary, dir, matching, scale) }},
+		{"long", func() error { return longTable(ours, theirs, matching, scale) }},
 		{"stall", func() error { return stall(ours, theirs, scale) }},
 	}
 	for _, s := range steps {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"strings"
+	"regexp"
 	"text/tabwriter"
 	"time"
 )
@@ -18,17 +18,17 @@ type shape struct {
 	name  string
 	units int // what the bytes are divided by: keys, or elements of one big key
 	bar   float64
-	fill  func(w *words, p *pipe, units int)
+	fill  func(w *maker, p *pipe, units int)
 }
 
-// words makes keys and values: the same for each server, as the seed is.
-type words struct {
+// maker makes keys and values: the same for each server, as the seed is.
+type maker struct {
 	rng   *rand.Rand
 	bytes []byte
 }
 
 // between is a text of a length from low to high, which no server can make shorter.
-func (w *words) between(low, high int) []byte {
+func (w *maker) between(low, high int) []byte {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/"
 	w.bytes = w.bytes[:0]
 	for range low + w.rng.IntN(high-low+1) {
@@ -59,11 +59,11 @@ func shapes() []shape {
 }
 
 // memoryTable prints what each shape takes.
-func memoryTable(binary, dir, match string, scale int) error {
+func memoryTable(binary, dir string, match *regexp.Regexp, scale int) error {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\nresident bytes\tunits\tcovey B/unit\tredis B/unit\tratio\tbar\t")
 	for _, s := range shapes() {
-		if !strings.Contains(s.name, match) {
+		if !match.MatchString(s.name) {
 			continue
 		}
 		units := max(s.units/scale, 1)
@@ -99,7 +99,7 @@ func (n *node) grows(s shape, units int) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	s.fill(&words{rng: rand.New(rand.NewPCG(1, 2))}, p, units)
+	s.fill(&maker{rng: rand.New(rand.NewPCG(1, 2))}, p, units)
 	if err := p.close(); err != nil {
 		return 0, err
 	}
@@ -109,13 +109,13 @@ func (n *node) grows(s shape, units int) (int64, error) {
 
 func key(i int) string { return fmt.Sprintf("key:%012d", i) }
 
-func fillStrings(w *words, p *pipe, units int) {
+func fillStrings(w *maker, p *pipe, units int) {
 	for i := range units {
 		p.send("SET", key(i), w.between(32, 32))
 	}
 }
 
-func fillSmallHashes(w *words, p *pipe, units int) {
+func fillSmallHashes(w *maker, p *pipe, units int) {
 	for i := range units {
 		args := []any{"HSET", key(i)}
 		for f := range 8 {
@@ -125,13 +125,13 @@ func fillSmallHashes(w *words, p *pipe, units int) {
 	}
 }
 
-func fillHash(w *words, p *pipe, units int) {
+func fillHash(w *maker, p *pipe, units int) {
 	for i := range units {
 		p.send("HSET", "hash", fmt.Sprintf("f%09d", i), w.between(20, 20))
 	}
 }
 
-func fillSmallSets(w *words, p *pipe, units int) {
+func fillSmallSets(w *maker, p *pipe, units int) {
 	for i := range units {
 		args := []any{"SADD", key(i)}
 		for range 10 {
@@ -141,13 +141,13 @@ func fillSmallSets(w *words, p *pipe, units int) {
 	}
 }
 
-func fillSet(_ *words, p *pipe, units int) {
+func fillSet(_ *maker, p *pipe, units int) {
 	for i := range units {
 		p.send("SADD", "set", fmt.Sprintf("m%011d", i))
 	}
 }
 
-func fillSmallZSets(w *words, p *pipe, units int) {
+func fillSmallZSets(w *maker, p *pipe, units int) {
 	for i := range units {
 		args := []any{"ZADD", key(i)}
 		for range 10 {
@@ -157,15 +157,15 @@ func fillSmallZSets(w *words, p *pipe, units int) {
 	}
 }
 
-func fillZSet(w *words, p *pipe, units int) {
+func fillZSet(w *maker, p *pipe, units int) {
 	for i := range units {
 		p.send("ZADD", "zset", w.rng.IntN(1_000_000_000), fmt.Sprintf("m%011d", i))
 	}
 }
 
 // lists makes lists of so many elements, one after the other.
-func lists(size int) func(*words, *pipe, int) {
-	return func(w *words, p *pipe, units int) {
+func lists(size int) func(*maker, *pipe, int) {
+	return func(w *maker, p *pipe, units int) {
 		for i := range units {
 			for range size {
 				p.send("RPUSH", key(i), w.between(10, 100))
@@ -174,7 +174,7 @@ func lists(size int) func(*words, *pipe, int) {
 	}
 }
 
-func fillListsAtHead(w *words, p *pipe, units int) {
+func fillListsAtHead(w *maker, p *pipe, units int) {
 	for i := range units {
 		for range 1000 {
 			p.send("LPUSH", key(i), w.between(10, 100))
@@ -182,13 +182,13 @@ func fillListsAtHead(w *words, p *pipe, units int) {
 	}
 }
 
-func fillList(w *words, p *pipe, units int) {
+func fillList(w *maker, p *pipe, units int) {
 	for range units {
 		p.send("RPUSH", "list", w.between(10, 100))
 	}
 }
 
-func addEntry(w *words, p *pipe, key, id string) {
+func addEntry(w *maker, p *pipe, key, id string) {
 	args := []any{"XADD", key, id, "sensor", w.between(8, 8), "value", w.between(4, 12)}
 	if w.rng.IntN(2) == 0 {
 		args = append(args, "note", w.between(4, 20))
@@ -196,7 +196,7 @@ func addEntry(w *words, p *pipe, key, id string) {
 	p.send(args...)
 }
 
-func fillSmallStreams(w *words, p *pipe, units int) {
+func fillSmallStreams(w *maker, p *pipe, units int) {
 	for i := range units {
 		for e := range 10 {
 			addEntry(w, p, key(i), fmt.Sprintf("%d-0", 1_700_000_000_000+i+1000*e))
@@ -204,14 +204,14 @@ func fillSmallStreams(w *words, p *pipe, units int) {
 	}
 }
 
-func fillStream(w *words, p *pipe, units int) {
+func fillStream(w *maker, p *pipe, units int) {
 	for i := range units {
 		addEntry(w, p, "stream", fmt.Sprintf("%d-%d", 1_700_000_000_000+i/3, i%3))
 	}
 }
 
 // fillPending makes a stream with a group of 4 consumers, to which every second entry is delivered.
-func fillPending(w *words, p *pipe, units int) {
+func fillPending(w *maker, p *pipe, units int) {
 	fillStream(w, p, units)
 	p.send("XGROUP", "CREATE", "stream", "group", "0")
 	const batch = 100

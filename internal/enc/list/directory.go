@@ -317,23 +317,5 @@ func (l *List) removePage(i int) {
 	p := l.page(i)
 	invariant.That(p.count() == 0, "list: a page with nodes is removed")
 	l.a.Free(mem.ForList, p.ref(), p.room()*entryBytes)
-	first, n, room := l.firstPage(), l.pages(), l.topRoom()
-	all := l.a.Words(mem.Ref(l.h[wTop]), room*entryWords)
-	at := (first + i) * entryWords
-	if i < n/2 {
-		copy(all[(first+1)*entryWords:], all[first*entryWords:at])
-		first++
-	} else {
-		copy(all[at:], all[at+entryWords:(first+n)*entryWords])
-	}
-	l.setPages(first, n-1)
-	switch {
-	case n == 1:
-		l.a.Free(mem.ForList, mem.Ref(l.h[wTop]), room*entryBytes)
-		l.h[wTop] = 0
-		l.h[wRoom] &= 1<<32 - 1
-		l.setPages(0, 0)
-	case n-1 <= room/4 && room > topMin:
-		l.moveTop(room/2, i < n/2)
-	}
+	l.closePages(i, 1)
 }

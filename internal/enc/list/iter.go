@@ -1,6 +1,9 @@
 package list
 
-import "github.com/covey-db/covey/internal/enc/listpack"
+import (
+	"github.com/covey-db/covey/internal/enc/listpack"
+	"github.com/covey-db/covey/internal/num"
+)
 
 // This file holds walks over the elements, and the changes at where a walk is.
 
@@ -116,6 +119,53 @@ func (i *Iter) Run() (lp []byte, pos, count int, ok bool) {
 		return i.lp, 0, 1, true
 	}
 	return i.lp, i.pos, count, true
+}
+
+// Find goes on to the next element that equals v, as Next does, and is false when there is none. Towards the end of the list
+// a node is searched as a whole.
+func (i *Iter) Find(v []byte) bool {
+	if i.back {
+		return i.findBack(v)
+	}
+	for {
+		if i.left == 0 || i.done {
+			if !i.nextNode() {
+				return false
+			}
+		}
+		if i.n.plain {
+			i.left = 0
+			if string(i.lp) == string(v) {
+				return true
+			}
+			continue
+		}
+		if at := listpack.Find(i.lp, i.pos, 0, v); at != 0 {
+			for i.pos != at { // what is passed over is counted
+				i.pos += listpack.ElemSize(i.lp, i.pos)
+				i.left--
+			}
+			_, ok := i.Next()
+			return ok
+		}
+		i.left = 0
+	}
+}
+
+// findBack is Find towards the start: element by element.
+func (i *Iter) findBack(v []byte) bool {
+	n, isInt := num.ParseInt(v)
+	for e, ok := i.Next(); ok; e, ok = i.Next() {
+		switch {
+		case e.IsInt:
+			if isInt && e.Int == n {
+				return true
+			}
+		case string(e.Str) == string(v):
+			return true
+		}
+	}
+	return false
 }
 
 // index is the index in its node of the element that Next has returned.

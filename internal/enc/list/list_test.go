@@ -52,6 +52,7 @@ func runs(l *list.List, from int64, back bool) []string {
 // model is a list beside a slice that is to have the same elements.
 type model struct {
 	*rapid.T
+	a    *mem.Arena
 	l    list.List
 	want []string
 }
@@ -160,13 +161,46 @@ func (m *model) remove() {
 	}
 }
 
+// removeEqual walks from an index and removes elements that equal one of them.
+func (m *model) removeEqual() {
+	i, back := m.index(len(m.want)), rapid.Bool().Draw(m.T, "back")
+	if i == len(m.want) {
+		return
+	}
+	v, most := m.want[m.index(len(m.want)-1)], rapid.IntRange(1, 100).Draw(m.T, "most")
+	for it := m.l.Iter(int64(i), back); most > 0; most-- {
+		for i >= 0 && i < len(m.want) && m.want[i] != v {
+			if i++; back {
+				i -= 2
+			}
+		}
+		if found := i >= 0 && i < len(m.want); it.Find([]byte(v)) != found {
+			m.Fatalf("%.50q is found: %v, want %v", v, !found, found)
+		} else if !found {
+			return
+		}
+		it.Delete()
+		m.want = slices.Delete(m.want, i, i+1)
+		if back {
+			i--
+		}
+	}
+}
+
 func (m *model) removeRange() {
 	i := m.index(len(m.want))
 	n := rapid.IntRange(0, len(m.want)-i).Draw(m.T, "count")
 	if rapid.Bool().Draw(m.T, "few") {
 		n = min(n, 3)
 	}
-	m.l.DeleteRange(int64(i), int64(n))
+	if rapid.Bool().Draw(m.T, "detach") {
+		husk := m.l.DetachRange(int64(i), int64(n))
+		for done := husk == 0; !done; {
+			_, done = list.FreeSome(m.a, husk, rapid.IntRange(1, 1000).Draw(m.T, "budget"))
+		}
+	} else {
+		m.l.DeleteRange(int64(i), int64(n))
+	}
 	m.want = slices.Delete(m.want, i, i+n)
 }
 
@@ -217,9 +251,9 @@ func TestModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		a := mem.NewArena(mem.Options{})
 		defer a.Close()
-		m := &model{T: rt, l: list.New(a, rapid.SampledFrom([]int{-5, -2, -1, 1, 2, 3, 50}).Draw(rt, "fill")), want: []string{}}
+		m := &model{T: rt, a: a, l: list.New(a, rapid.SampledFrom([]int{-5, -2, -1, 1, 2, 3, 50}).Draw(rt, "fill")), want: []string{}}
 		m.l.SetPlainMin(rapid.SampledFrom([]int{1 << 30, 100, 1}).Draw(rt, "plain"))
-		steps := []func(){m.push, m.push, m.pop, m.insert, m.replace, m.remove, m.removeRange, m.appendNode, m.check}
+		steps := []func(){m.push, m.push, m.pop, m.insert, m.replace, m.remove, m.removeEqual, m.removeRange, m.appendNode, m.check}
 		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
 			steps[rapid.IntRange(0, len(steps)-1).Draw(rt, "step")]()
 		}

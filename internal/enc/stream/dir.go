@@ -94,13 +94,26 @@ func (d dir) makeRoom() {
 
 // remove takes a block out and frees it.
 func (d dir) remove(i int) {
-	r := d.at(i)
+	r := d.take(i)
 	d.a.Free(mem.ForStream, r, (d.words+1)*wordBytes+len(d.name(r)))
+}
+
+// take takes a block out.
+func (d dir) take(i int) mem.Ref {
+	r := d.at(i)
 	closeGap(d.list(), 1, i, d.len())
 	d.head[1]--
 	if d.len() == 0 {
 		d.free()
 	}
+	return r
+}
+
+// adopt puts a block into an empty directory.
+func (d dir) adopt(r mem.Ref) {
+	d.makeRoom()
+	d.list()[0] = uint64(r)
+	d.head[1]++
 }
 
 // free gives the list back.

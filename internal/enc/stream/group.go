@@ -80,19 +80,6 @@ func (s Stream) AddGroup(name []byte, last ID, read int64) (Group, bool) {
 	return g, true
 }
 
-// RemoveGroup removes a group with all that is pending in it; false when there is none of that name.
-func (s Stream) RemoveGroup(name []byte) bool {
-	d := s.groups()
-	i, ok := d.search(name)
-	if !ok {
-		return false
-	}
-	g := s.group(d.at(i))
-	g.freeSome(1 << 62)
-	d.remove(i)
-	return true
-}
-
 func (s Stream) dropLastGroup() { s.groups().remove(s.Groups() - 1) }
 
 // freeSome frees what hangs on a group, until about budget blocks are gone.

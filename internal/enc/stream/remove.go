@@ -60,40 +60,45 @@ type Trim struct {
 	entries int64 // of the node that is looked at
 }
 
-// Trim cuts entries off at the start, and returns how many.
-func (s Stream) Trim(o Trim) (deleted int64) {
+// Trim cuts entries off at the start, and returns how many. When that is very many, their nodes hang on a husk.
+func (s Stream) Trim(o Trim) (deleted int64, husk mem.Ref) {
 	t := s.nodes()
-	for t.len() > 0 {
-		if !o.ByID && s.Len() <= o.MaxLen {
+	p, nodes, partly := t.first(), 0, false
+	for ; p.ok(); p = t.next(p) {
+		if !o.ByID && s.Len()-deleted <= o.MaxLen {
 			break
 		}
-		first, v := t.at(t.first())
+		first, v := t.at(p)
 		lp := s.node(v[0])
 		o.entries = number(lp, listpack.First(lp))
 		if o.AtMost != 0 && deleted+o.entries > o.AtMost {
 			break
 		}
-		if !s.goesWhole(&o, first, lp) {
-			if !o.Approx {
-				deleted += s.trimNode(&o, first, &v[0], lp)
-			}
+		if !o.goesWhole(s.Len()-deleted, first, lp) {
+			partly = !o.Approx
 			break
 		}
-		s.dropNode(v[0])
-		t.remove(first)
-		s.head[atLength] -= uint64(o.entries)
 		deleted += o.entries
+		nodes++
+	}
+	s.head[atLength] -= uint64(deleted)
+	if nodes > 0 {
+		husk = s.dropFront(nodes)
+	}
+	if partly {
+		first, v := t.at(t.first())
+		deleted += s.trimNode(&o, first, &v[0], s.node(v[0]))
 	}
 	if deleted > 0 || s.head[atLength] == 0 {
 		s.updateFirst()
 	}
-	return deleted
+	return deleted, husk
 }
 
-// goesWhole says whether no entry of the first node stays.
-func (s Stream) goesWhole(o *Trim, first ID, lp []byte) bool {
+// goesWhole says whether no entry of the first node stays, of a stream that has so many entries.
+func (o *Trim) goesWhole(length int64, first ID, lp []byte) bool {
 	if !o.ByID {
-		return s.Len()-o.entries >= o.MaxLen
+		return length-o.entries >= o.MaxLen
 	}
 	return lastOf(first, lp).Less(o.MinID)
 }

@@ -48,6 +48,19 @@ func (m *model) append(pairs ...string) {
 	m.added++
 }
 
+// appendMany appends short entries, so many that a trim may leave more nodes behind than are freed at once.
+func (m *model) appendMany() {
+	for range rapid.IntRange(100, 500).Draw(m.T, "many") {
+		id := m.s.LastID()
+		id.Seq++
+		if !m.s.Append(id, [][]byte{{'n'}, {'1'}}, m.limits) {
+			m.Fatal("an entry is refused")
+		}
+		m.entries = append(m.entries, entry{id, "n,1"})
+		m.added++
+	}
+}
+
 func (m *model) drawPairs() (pairs []string) {
 	names := rapid.SampledFrom([]string{"a", "a b", "a b", "a b c", "17 a", "0", "b a"}).Draw(m.T, "names")
 	for _, name := range strings.Fields(names) {
@@ -136,6 +149,13 @@ func (m *model) delete() {
 	}
 }
 
+// freeHusk frees what a removal has left to be freed.
+func freeHusk(a *mem.Arena, husk mem.Ref) {
+	for done := husk == 0; !done; {
+		_, done = FreeSome(a, husk, 7)
+	}
+}
+
 func (m *model) trim() {
 	o := Trim{ByID: rapid.Bool().Draw(m.T, "byID"), Approx: rapid.Bool().Draw(m.T, "approx")}
 	o.AtMost = rapid.SampledFrom([]int64{0, 0, 1, 10, 1000}).Draw(m.T, "atMost")
@@ -149,7 +169,9 @@ func (m *model) trim() {
 		o.MaxLen = int64(rapid.IntRange(0, len(m.entries)+1).Draw(m.T, "len"))
 		keep = min(keep, int(o.MaxLen))
 	}
-	n := int(m.s.Trim(o))
+	deleted, husk := m.s.Trim(o)
+	n := int(deleted)
+	freeHusk(m.a, husk)
 	if most := len(m.entries) - keep; n > most || !o.Approx && o.AtMost == 0 && n != most {
 		m.Fatalf("%+v trimmed %d, not %d", o, n, most)
 	}
@@ -165,7 +187,9 @@ func TestEntries(t *testing.T) {
 		m.limits.Bytes = rapid.SampledFrom([]int64{0, 10, 100, 4096}).Draw(t, "bytes")
 		m.limits.Entries = rapid.SampledFrom([]int64{0, 1, 3, 100}).Draw(t, "entries")
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
-			switch rapid.IntRange(0, 5).Draw(t, "what") {
+			switch rapid.IntRange(0, 6).Draw(t, "what") {
+			case 6:
+				m.appendMany()
 			case 0, 1:
 				m.append(m.drawPairs()...)
 			case 2:
@@ -306,7 +330,8 @@ func TestGroups(t *testing.T) {
 			switch rapid.IntRange(0, 5).Draw(t, "what") {
 			case 0:
 				if rapid.IntRange(0, 5).Draw(t, "sure") == 0 {
-					s.RemoveGroup([]byte(name))
+					husk, _ := s.RemoveGroup([]byte(name))
+					freeHusk(a, husk)
 					delete(models, name)
 					continue
 				}

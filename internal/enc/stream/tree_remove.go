@@ -32,15 +32,7 @@ func (t tree) remove(id ID) bool {
 		t.setRoot(0, 0)
 		return true
 	}
-	for t.height() > 1 {
-		root := t.root()
-		n := t.inner(root)
-		if n.count() > 1 {
-			break
-		}
-		t.setRoot(n.child(0), t.height()-1)
-		t.a.Free(mem.ForStream, root, innerWords*wordBytes)
-	}
+	t.lower()
 	return true
 }
 

@@ -88,6 +88,20 @@ func (m *treeModel) add(t *rapid.T, id ID) {
 	}
 }
 
+func (m *treeModel) cutFront(t *rapid.T) {
+	if len(m.list) == 0 {
+		return
+	}
+	n := rapid.IntRange(0, len(m.list)-1).Draw(t, "cut")
+	p := m.t.seek(m.list[n])
+	rest := tree{m.t.a, make([]uint64, treeWords), m.t.width}
+	rest.head[1] = uint64(m.t.cutFront(p, n))
+	m.list = m.list[n:]
+	for done := false; !done; {
+		_, done = rest.freeLeaves(100, nil)
+	}
+}
+
 // A tree is an ordered map, whatever is done to it.
 func TestTree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -98,7 +112,7 @@ func TestTree(t *testing.T) {
 		next := ID{Ms: 50000}
 		for range rapid.IntRange(1, 8).Draw(t, "phases") {
 			id := ID{ids.Draw(t, "ms"), ids.Draw(t, "seq") % 2}
-			switch rapid.IntRange(0, 4).Draw(t, "what") {
+			switch rapid.IntRange(0, 5).Draw(t, "what") {
 			case 0: // append
 				if n := len(m.list); n > 0 && next.Less(m.list[n-1]) {
 					next = m.list[n-1]
@@ -124,7 +138,9 @@ func TestTree(t *testing.T) {
 					m.t.remove(m.list[at])
 					m.list = slices.Delete(m.list, at, at+1)
 				}
-			case 4:
+			case 4: // cut the front off
+				m.cutFront(t)
+			case 5:
 				m.probe(t, id)
 				if len(m.list) > 0 {
 					m.probe(t, m.list[int(id.Ms)%len(m.list)])

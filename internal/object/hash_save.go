@@ -1,7 +1,6 @@
 package object
 
 import (
-	"github.com/covey-db/covey/internal/checksum"
 	"github.com/covey-db/covey/internal/enc/listpack"
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/rdb"
@@ -22,25 +21,24 @@ func saveHashType(r keyspace.Rec) rdb.Type {
 	return rdb.TypeHash
 }
 
-// appendHash appends a hash in the form of saveHashType.
-func appendHash(dst []byte, r keyspace.Rec, lzf *checksum.LZF) []byte {
+// hash writes a hash in the form of saveHashType.
+func (s *Saver) hash(r keyspace.Rec) {
 	h := OpenHash(nil, r)
 	if h.enc == keyspace.EncListpack {
-		return rdb.AppendString(dst, h.small, lzf)
+		s.bytes(h.small)
+		return
 	}
 	first := h.soonest()
 	if first != keyspace.NotDue {
-		dst = rdb.AppendMillis(dst, first)
+		s.Dst = rdb.AppendMillis(s.Dst, first)
 	}
-	dst = rdb.AppendLen(dst, uint64(h.Len()))
+	s.Dst = rdb.AppendLen(s.Dst, uint64(h.Len()))
 	h.Each(func(f Field) bool {
 		if first != keyspace.NotDue {
-			dst = rdb.AppendLen(dst, relativeExpiry(f.ExpireAt, first))
+			s.Dst = rdb.AppendLen(s.Dst, relativeExpiry(f.ExpireAt, first))
 		}
-		dst = appendElem(appendElem(dst, f.Name, lzf), f.Value, lzf)
-		return true
+		return s.elem(f.Name) && s.elem(f.Value)
 	})
-	return dst
 }
 
 // soonest is when the first field expires, exactly; keyspace.NotDue when none does.
@@ -67,11 +65,12 @@ func relativeExpiry(at, first int64) uint64 {
 	return uint64(at - first + 1)
 }
 
-func appendElem(dst []byte, e listpack.Elem, lzf *checksum.LZF) []byte {
+func (s *Saver) elem(e listpack.Elem) bool {
 	if e.IsInt {
-		return rdb.AppendInt(dst, e.Int)
+		s.Dst = rdb.AppendInt(s.Dst, e.Int)
+		return s.goesOn()
 	}
-	return rdb.AppendString(dst, e.Str, lzf)
+	return s.bytes(e.Str)
 }
 
 // copyHash puts a copy of a hash at a place.

@@ -1,7 +1,6 @@
 package object
 
 import (
-	"github.com/covey-db/covey/internal/checksum"
 	"github.com/covey-db/covey/internal/enc/list"
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/mem"
@@ -71,18 +70,32 @@ func copyList(to Place, r keyspace.Rec) {
 	to.Part.PutRoot(to.DB, to.Key, keyspace.TypeList, keyspace.EncQuicklist, l.Root(), uint64(l.Len()), r.ExpireAt())
 }
 
-// appendList writes a list node by node.
-func appendList(dst []byte, r keyspace.Rec, lzf *checksum.LZF) []byte {
+// list writes a list node by node.
+func (s *Saver) list(r keyspace.Rec) {
 	l := OpenList(r)
 	if !l.isBig {
-		return rdb.AppendListNode(rdb.AppendLen(dst, 1), l.lp, false, lzf)
+		s.Dst = rdb.AppendListForm(rdb.AppendLen(s.Dst, 1), false)
+		s.bytes(l.lp)
+		return
 	}
-	dst = rdb.AppendLen(dst, uint64(l.big.Nodes()))
+	s.Dst = rdb.AppendLen(s.Dst, uint64(l.big.Nodes()))
 	l.big.EachNode(func(b []byte, plain bool) bool {
-		dst = rdb.AppendListNode(dst, b, plain, lzf)
+		s.Dst = rdb.AppendListForm(s.Dst, plain)
+		return s.bytes(b)
+	})
+}
+
+// weightOfList is Weight of a quicklist.
+func weightOfList(r keyspace.Rec) (bytes int64) {
+	l := OpenList(r)
+	if n := l.big.Nodes(); n > weighedNodes {
+		return int64(n) << 13
+	}
+	l.big.EachNode(func(b []byte, _ bool) bool {
+		bytes += int64(len(b))
 		return true
 	})
-	return dst
+	return bytes
 }
 
 // ListMaker makes a list for a key of which nothing is known before the end: SORT with STORE.

@@ -1,7 +1,6 @@
 package object
 
 import (
-	"github.com/covey-db/covey/internal/checksum"
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/rdb"
 )
@@ -17,22 +16,15 @@ func saveSetType(r keyspace.Rec) rdb.Type {
 	return rdb.TypeSet
 }
 
-// appendSet appends a set in the form of saveSetType.
-func appendSet(dst []byte, r keyspace.Rec, lzf *checksum.LZF) []byte {
+// set writes a set in the form of saveSetType.
+func (s *Saver) set(r keyspace.Rec) {
 	if r.Encoding() == keyspace.EncIntset {
-		return rdb.AppendString(dst, r.Value(), lzf)
+		s.bytes(r.Value())
+		return
 	}
-	s := OpenSet(nil, r)
-	dst = rdb.AppendLen(dst, uint64(s.Len()))
-	s.Each(func(m Member) bool {
-		if m.IsInt {
-			dst = rdb.AppendInt(dst, m.Int)
-		} else {
-			dst = rdb.AppendString(dst, m.Str, lzf)
-		}
-		return true
-	})
-	return dst
+	members := OpenSet(nil, r)
+	s.Dst = rdb.AppendLen(s.Dst, uint64(members.Len()))
+	members.Each(s.elem)
 }
 
 // copySet puts a copy of a set with many members at a place, which stays a hashtable.

@@ -1,7 +1,6 @@
 package object
 
 import (
-	"github.com/covey-db/covey/internal/checksum"
 	"github.com/covey-db/covey/internal/enc/stream"
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/mem"
@@ -48,48 +47,62 @@ func (l *Limits) StreamLimits() stream.Limits {
 	return stream.Limits{Bytes: l.StreamBytes.Load(), Entries: l.StreamNodes.Load()}
 }
 
-// appendStream appends a stream as rdb.TypeStream2.
-func appendStream(dst []byte, s stream.Stream, lzf *checksum.LZF) []byte {
-	dst = rdb.AppendLen(dst, uint64(s.Nodes()))
-	s.EachNode(func(master stream.ID, lp []byte) {
-		dst = rdb.AppendStreamMaster(dst, rdb.StreamID(master))
-		dst = rdb.AppendString(dst, lp, lzf)
+// stream writes a stream as rdb.TypeStream2.
+func (s *Saver) stream(from stream.Stream) {
+	s.Dst = rdb.AppendLen(s.Dst, uint64(from.Nodes()))
+	from.EachNode(func(master stream.ID, lp []byte) {
+		if !s.ended {
+			s.Dst = rdb.AppendStreamMaster(s.Dst, rdb.StreamID(master))
+			s.bytes(lp)
+		}
 	})
-	dst = rdb.AppendStreamMeta(dst, rdb.StreamMeta{
-		Length:       uint64(s.Len()),
-		FirstID:      rdb.StreamID(s.FirstID()),
-		LastID:       rdb.StreamID(s.LastID()),
-		MaxDeleted:   rdb.StreamID(s.MaxDeletedID()),
-		EntriesAdded: uint64(s.EntriesAdded()),
+	s.Dst = rdb.AppendStreamMeta(s.Dst, rdb.StreamMeta{
+		Length:       uint64(from.Len()),
+		FirstID:      rdb.StreamID(from.FirstID()),
+		LastID:       rdb.StreamID(from.LastID()),
+		MaxDeleted:   rdb.StreamID(from.MaxDeletedID()),
+		EntriesAdded: uint64(from.EntriesAdded()),
 	})
-	dst = rdb.AppendLen(dst, uint64(s.Groups()))
-	for i := range s.Groups() {
-		dst = appendGroup(dst, s.GroupAt(i))
+	s.Dst = rdb.AppendLen(s.Dst, uint64(from.Groups()))
+	for i := 0; i < from.Groups() && s.goesOn(); i++ {
+		s.group(from.GroupAt(i))
 	}
-	return dst
 }
 
-func appendGroup(dst []byte, g stream.Group) []byte {
-	dst = rdb.AppendStreamGroup(dst, rdb.StreamGroup{
+func (s *Saver) group(g stream.Group) {
+	s.Dst = rdb.AppendStreamGroup(s.Dst, rdb.StreamGroup{
 		Name: g.Name(), LastID: rdb.StreamID(g.LastID()), EntriesRead: g.EntriesRead(),
 	})
-	dst = rdb.AppendLen(dst, uint64(g.PendingLen()))
-	for it := g.PendingFrom(stream.ID{}); it.Next(); {
+	s.Dst = rdb.AppendLen(s.Dst, uint64(g.PendingLen()))
+	for it := g.PendingFrom(stream.ID{}); it.Next() && s.goesOn(); {
 		p := it.Pending()
-		dst = rdb.AppendStreamPending(dst, rdb.StreamPending{
+		s.Dst = rdb.AppendStreamPending(s.Dst, rdb.StreamPending{
 			ID: rdb.StreamID(it.ID), DeliveredAt: p.DeliveredAt(), Deliveries: uint64(p.Deliveries()),
 		})
 	}
-	dst = rdb.AppendLen(dst, uint64(g.Consumers()))
-	for i := range g.Consumers() {
+	s.Dst = rdb.AppendLen(s.Dst, uint64(g.Consumers()))
+	for i := 0; i < g.Consumers() && s.goesOn(); i++ {
 		c := g.ConsumerAt(i)
-		dst = rdb.AppendStreamConsumer(dst, rdb.StreamConsumer{Name: c.Name(), SeenAt: c.SeenAt()})
-		dst = rdb.AppendLen(dst, uint64(c.PendingLen()))
-		for it := g.OwnedFrom(c, stream.ID{}); it.Next(); {
-			dst = rdb.AppendStreamID(dst, rdb.StreamID(it.ID))
+		s.Dst = rdb.AppendStreamConsumer(s.Dst, rdb.StreamConsumer{Name: c.Name(), SeenAt: c.SeenAt()})
+		s.Dst = rdb.AppendLen(s.Dst, uint64(c.PendingLen()))
+		for it := g.OwnedFrom(c, stream.ID{}); it.Next() && s.goesOn(); {
+			s.Dst = rdb.AppendStreamID(s.Dst, rdb.StreamID(it.ID))
 		}
 	}
-	return dst
+}
+
+// weightOfStream is Weight of a stream: of its nodes, and of what its groups wait for.
+func weightOfStream(r keyspace.Rec) (bytes int64) {
+	s := OpenStream(r)
+	if n := max(s.Nodes(), s.Groups()); n > weighedNodes {
+		return int64(n) << 13
+	}
+	s.EachNode(func(_ stream.ID, lp []byte) { bytes += int64(len(lp)) })
+	for i := range s.Groups() {
+		g := s.GroupAt(i)
+		bytes += int64(g.PendingLen()+g.Consumers()) * elemWeight
+	}
+	return bytes
 }
 
 // copyStream puts a copy of a stream at a place. Unlike one that is saved and loaded, it knows when its consumers were

@@ -1,7 +1,6 @@
 package object
 
 import (
-	"github.com/covey-db/covey/internal/checksum"
 	"github.com/covey-db/covey/internal/enc/table"
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/rdb"
@@ -16,21 +15,21 @@ func saveZSetType(r keyspace.Rec) rdb.Type {
 	return rdb.TypeZSetListpack
 }
 
-// appendZSet writes a small sorted set as it is, and a big one from the highest member on, as Redis does: a reader that puts
+// zset writes a small sorted set as it is, and a big one from the highest member on, as Redis does: a reader that puts
 // every member in front of the others is quick.
-func appendZSet(dst []byte, r keyspace.Rec, lzf *checksum.LZF) []byte {
+func (s *Saver) zset(r keyspace.Rec) {
 	if r.Encoding() != keyspace.EncSkiplist {
-		return rdb.AppendString(dst, r.Value(), lzf)
+		s.bytes(r.Value())
+		return
 	}
 	root, _ := r.Root()
 	a := r.Arena()
 	z := openRanked(a, root)
 	n := z.tree.Len()
-	dst = rdb.AppendLen(dst, uint64(n))
-	for c := z.tree.At(n - 1); c.Valid(); c.Prev() {
-		dst = rdb.AppendDouble(rdb.AppendString(dst, table.ScoredMember(a, c.Ref()), lzf), table.ScoreAt(a, c.Ref()))
+	s.Dst = rdb.AppendLen(s.Dst, uint64(n))
+	for c := z.tree.At(n - 1); c.Valid() && s.bytes(table.ScoredMember(a, c.Ref())); c.Prev() {
+		s.Dst = rdb.AppendDouble(s.Dst, table.ScoreAt(a, c.Ref()))
 	}
-	return dst
 }
 
 // copyZSet copies a skiplist, which the copy is too, however small it has become.

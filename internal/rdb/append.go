@@ -61,13 +61,13 @@ func appendLZF(dst, s []byte, lzf *checksum.LZF) ([]byte, bool) {
 	return out[:len(head)+copy(out[len(head):], out[body:])], true
 }
 
-// AppendListNode writes a node of TypeListListpacks: a listpack, or an element as it is.
-func AppendListNode(dst, b []byte, plain bool, lzf *checksum.LZF) []byte {
+// AppendListForm opens a node of TypeListListpacks; the bytes of the listpack, or the element, follow as a string.
+func AppendListForm(dst []byte, plain bool) []byte {
 	form := uint64(nodePacked)
 	if plain {
 		form = nodePlain
 	}
-	return AppendString(AppendLen(dst, form), b, lzf)
+	return AppendLen(dst, form)
 }
 
 // AppendInt writes a string that is the text of a number.

@@ -83,7 +83,9 @@ func (c *Ctx) serveQueue(q *waitQueue, now clock.Millis) {
 			c.W.ready.later = append(c.W.ready.later, q.key)
 			return
 		}
-		c.serve(wt, now)
+		if c.serve(wt, now) {
+			return
+		}
 	}
 }
 
@@ -114,22 +116,26 @@ func (c *Ctx) pauseHolds(wt *waiter) bool {
 }
 
 // serve runs the command of a waiter whose shards are all locked. Whoever else could end its suspension has to wait for the
-// outcome, so the client never gets two replies and nothing is taken from a key for nobody.
-func (c *Ctx) serve(wt *waiter, now clock.Millis) {
+// outcome, so the client never gets two replies and nothing is taken from a key for nobody. It is true when the key is going
+// to be offered again because a snapshot copies what the command would change.
+func (c *Ctx) serve(wt *waiter, now clock.Millis) (copied bool) {
 	state := &wt.wait.s.wait
 	state.mu.Lock()
 	defer state.mu.Unlock()
 	if state.token.Load() != wt.wait.token {
-		return // a timeout, the end of the connection or another key was faster
+		return false // a timeout, the end of the connection or another key was faster
 	}
 	sc := c.W.servant(now)
 	sc.S, sc.Cmd, sc.Args, sc.held = wt.wait.s, wt.cmd, wt.args, c.held
+	if c.e.Cuts.Load() != 0 && sc.isHeldByCopy() {
+		return true
+	}
 	served := sc.runAgain()
 	sc.W.settle()
 	c.W.logged = c.W.logged || sc.W.logged
 	sc.W.logged = false
 	if !served {
-		return
+		return false
 	}
 	for i := range wt.places {
 		p := &wt.places[i]
@@ -147,6 +153,7 @@ func (c *Ctx) serve(wt *waiter, now clock.Millis) {
 	if len(sc.W.invalid) > 0 {
 		sc.W.tellOwnInvalidations(wt.wait.s)
 	}
+	return false
 }
 
 // runAgain executes a blocked command in the name of its client; false when it goes on waiting.

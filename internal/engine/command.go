@@ -39,6 +39,7 @@ type Command struct {
 	mayReplicate bool
 	shardPubSub  bool // its keys are channels
 	forReplicas  bool // it changes no data: the append-only file does without it
+	edits        bool // may change a value in place: it waits while a snapshot copies the value
 	runsCode     bool // a script or function: MONITOR shows it before what it calls
 }
 
@@ -96,6 +97,7 @@ func newCommand(r *spec.Row, h Handler) *Command {
 		shardPubSub:  r.Flags&spec.PubSub != 0 && len(r.KeySpecs) > 0,
 	}
 	c.keyed = c.keyed || c.shardPubSub
+	c.edits = editsInPlace(r)
 	switch r.Full {
 	case "ping", "replconf", "publish", "spublish":
 		c.forReplicas = true

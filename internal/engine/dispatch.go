@@ -251,20 +251,27 @@ func (c *Ctx) run(cmd *Command) (again bool) {
 }
 
 // lockUnlessPaused takes the locks of a command. A pause that began meanwhile holds a write here: once the pause is seen by
-// whoever takes the same locks, no write is under way any more. true says that the session is suspended, without locks.
+// whoever takes the same locks, no write is under way any more. A write also waits here for a snapshot that copies a value.
+// true says that the session is suspended, without locks.
 func (c *Ctx) lockUnlessPaused(set uint64, write bool) bool {
 	for {
 		if !c.lockForClient(set) {
 			return false
 		}
 		c.held = set
-		if !c.pausedFor(write) {
+		switch {
+		case c.pausedFor(write):
+			c.e.unlockSet(set)
+			c.held = 0
+			if c.pauseHere() {
+				return true
+			}
+		case !write || c.e.Cuts.Load() == 0:
 			return false
-		}
-		c.e.unlockSet(set)
-		c.held = 0
-		if c.pauseHere() {
-			return true
+		default:
+			if waits, suspended := c.waitForCopy(); !waits || suspended {
+				return suspended
+			}
 		}
 	}
 }

@@ -61,6 +61,7 @@ type Engine struct {
 	own          ownKeys
 	ClusterOn    bool
 	ReplOut      atomic.Int64 // bytes sent to replicas
+	Cuts         atomic.Int32 // snapshots under way, which may still need values as they are
 
 	blockedOnKeys atomic.Int64 // sessions that are suspended by BlockOnKeys
 

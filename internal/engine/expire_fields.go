@@ -12,6 +12,7 @@ import (
 const (
 	expireFieldsPerShard = 200 // fields removed under one shard lock: about 100 µs at 500 ns a field
 	dueHashesPerShard    = 50  // hashes looked at under one shard lock
+	copiedAgainMillis    = 50  // until a hash is looked at again that a snapshot copies
 )
 
 var wordHDel = []byte("HDEL")
@@ -26,10 +27,10 @@ func (c *Ctx) FieldClock() int64 {
 }
 
 // DropFields removes those of the given fields of the hash at the i-th key whose time is over, as a reader that met them
-// does, unless only the primary may do that or writes are paused. The key goes with its last field. What was read of the
+// does, unless only the primary may do that, writes are paused, or a snapshot copies the hash. The key goes with its last field. What was read of the
 // hash before is not valid any more.
 func (c *Ctx) DropFields(i int, names [][]byte) {
-	if c.e.Role.IsReplica() || c.e.Pause.any() {
+	if c.e.Role.IsReplica() || c.e.Pause.any() || c.isCopied(i) {
 		return
 	}
 	now := c.FieldClock()
@@ -50,10 +51,10 @@ func (c *Ctx) DropFields(i int, names [][]byte) {
 	c.e.fieldsExpired(c, &c.keys[i], dropped, left)
 }
 
-// DropDueFields removes all fields of the hash at the i-th key whose time is over, unless only the primary may do that or
-// writes are paused. What was read of the hash before is not valid any more.
+// DropDueFields removes all fields of the hash at the i-th key whose time is over, unless only the primary may do that,
+// writes are paused, or a snapshot copies the hash. What was read of the hash before is not valid any more.
 func (c *Ctx) DropDueFields(i int) {
-	if c.e.Role.IsReplica() || c.e.Pause.any() {
+	if c.e.Role.IsReplica() || c.e.Pause.any() || c.isCopied(i) {
 		return
 	}
 	key := &c.keys[i]
@@ -94,6 +95,10 @@ func (c *Ctx) expireFieldsOf(s *Shard) (more bool) {
 		key := c.e.hasher.Key(name)
 		c.S.db = db
 		place := object.Place{Part: s.Part, DB: db, Key: &key}
+		if c.e.Cuts.Load() != 0 && s.Part.Await(db, &key, nil) {
+			object.PostponeFields(place, now+copiedAgainMillis)
+			continue
+		}
 		removed, left := object.ExpireFields(place, &c.e.Settings.Encoding, now, budget, func(field []byte) { c.logField(name, field) })
 		if removed > 0 {
 			c.vanished(db, &key)

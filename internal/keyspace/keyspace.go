@@ -96,10 +96,11 @@ type Part struct {
 	clock    uint32                    // stamp of new records, 24 bits
 	keep     bool                      // an overwritten record keeps its stamp
 	lanes    [Lanes]lane
-	trash    []*trash     // databases and slots that were flushed and wait to be freed
-	freed    int64        // records of them that were freed by FreeSome
-	due      expireCursor // where ExpireDue goes on
-	schedule schedule     // values in which something is due some time
+	pins     map[mem.Ref]*pin // values that are read without the lock, by what names them; nil mostly
+	trash    []*trash         // databases and slots that were flushed and wait to be freed
+	freed    int64            // records of them that were freed by FreeSome
+	due      expireCursor     // where ExpireDue goes on
+	schedule schedule         // values in which something is due some time
 	// wordsMax is the size above which a segment is split: it bounds the pause of an insertion. Tests make it small.
 	wordsMax int
 	moved    int // cells moved by growing and shrinking, ever: what tests bound the longest pause by

@@ -316,7 +316,7 @@ func (m *machine) visit(t *rapid.T) {
 		}
 		at := c.places[0]
 		next, done := m.p.VisitSlot(l, at.db, testSlot(int(at.name[0]-'0')), c.from, rapid.IntRange(1, 60).Draw(t, "budget"),
-			func(r Rec) { m.handed(l, at.db, r) })
+			func(r Rec) int { m.handed(l, at.db, r); return 1 })
 		c.from = next
 		if done {
 			c.places, c.from = c.places[1:], 0

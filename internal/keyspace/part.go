@@ -36,7 +36,8 @@ func (p *Part) Find(db int, k *Key) (Rec, bool) {
 }
 
 // FindForWrite is the record of a key that the caller is about to change in place: through SetInt, SetRoot, or inside
-// the structure that its root names. A snapshot that needs the old state gets it first.
+// the structure that its root names. A snapshot that needs the old state gets it first; when the value is big that takes
+// long, so who can wait without the lock asks Await before.
 func (p *Part) FindForWrite(db int, k *Key) (Rec, bool) {
 	t := p.table(db, k.Slot)
 	if t == nil {
@@ -44,24 +45,21 @@ func (p *Part) FindForWrite(db int, k *Key) (Rec, bool) {
 	}
 	at := p.locate(t, k)
 	if at.found {
-		p.beforeChange(p.dbs[db], t, at.rec)
+		p.beforeEdit(p.dbs[db], t, at.rec)
 	}
 	return at.rec, at.found
 }
 
 // ForWrite is FindForWrite for a record that was just found: without a snapshot under way it need not be searched again.
 func (p *Part) ForWrite(db int, k *Key, r Rec) Rec {
-	for l := range p.lanes {
-		if p.lanes[l].left != 0 {
-			r, _ = p.FindForWrite(db, k)
-			break
-		}
+	if p.Cutting() {
+		r, _ = p.FindForWrite(db, k)
 	}
 	return r
 }
 
 // HandOver is FindForWrite for a record that was found just now.
-func (p *Part) HandOver(db int, k *Key, r Rec) { p.beforeChange(p.dbs[db], p.table(db, k.Slot), r) }
+func (p *Part) HandOver(db int, k *Key, r Rec) { p.beforeEdit(p.dbs[db], p.table(db, k.Slot), r) }
 
 // value is what a record is given.
 type value struct {
@@ -192,10 +190,11 @@ func (p *Part) take(d *database, t *slotTable, at *place) outside {
 // Rename gives the key from the name to, which must be of the same part, together with its value, expiry and stamp. What
 // to had is dropped. It is false when there is no key from. Neither name may lie in the arena.
 func (p *Part) Rename(db int, from, to *Key) bool {
-	rec, ok := p.FindForWrite(db, from)
+	rec, ok := p.Find(db, from)
 	if !ok {
 		return false
 	}
+	p.beforeChange(p.dbs[db], p.table(db, from.Slot), rec)
 	if string(from.Bytes) == string(to.Bytes) {
 		return true
 	}

@@ -8,9 +8,9 @@ import (
 
 // This file holds walks over the keys of a slot, and the choice of keys at random.
 
-// walk calls fn for the cells of a table whose tag is at least from, in the order of their tags, until it has seen at
-// least count of them and comes to another tag. It returns the tag to go on with; EndOfSlot when there is none.
-func (p *Part) walk(t *slotTable, from uint32, count int, fn func(cell uint64)) (next uint32) {
+// walk calls fn for the cells of a table whose tag is at least from, in the order of their tags, until what fn returned
+// adds up to the budget and it comes to another tag. It returns the tag to go on with; EndOfSlot when there is none.
+func (p *Part) walk(t *slotTable, from uint32, budget int, fn func(cell uint64) (cost int)) (next uint32) {
 	last := uint64(emptyCell)
 	for tag := uint64(from); tag <= tagMask; {
 		w := p.segmentOf(t, tag)
@@ -23,12 +23,11 @@ func (p *Part) walk(t *slotTable, from uint32, count int, fn func(cell uint64)) 
 			if cell == emptyCell || cellTag(cell) < tag {
 				continue
 			}
-			if count <= 0 && cellTag(cell) != last {
+			if budget <= 0 && cellTag(cell) != last {
 				return uint32(cellTag(cell))
 			}
 			last = cellTag(cell)
-			fn(cell)
-			count--
+			budget -= fn(cell)
 		}
 		tag = w.end(tag)
 	}
@@ -44,7 +43,10 @@ func (p *Part) Scan(db int, s slot.ID, cursor uint32, count int, fn func(Rec)) (
 	if t == nil {
 		return 0, true
 	}
-	next = p.walk(t, cursor, count, func(cell uint64) { fn(p.record(cell)) })
+	next = p.walk(t, cursor, count, func(cell uint64) int {
+		fn(p.record(cell))
+		return 1
+	})
 	if next == EndOfSlot {
 		return 0, true
 	}

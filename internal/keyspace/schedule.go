@@ -64,10 +64,11 @@ func (p *Part) scheduled(a alarm) (db int, rec Rec, found bool) {
 		if d == nil || d.slots[a.slot].count == 0 {
 			continue
 		}
-		p.walk(&d.slots[a.slot], a.tag, 1, func(cell uint64) {
+		p.walk(&d.slots[a.slot], a.tag, 1, func(cell uint64) int {
 			if r := p.record(cell); cellTag(cell) == uint64(a.tag) && !found && p.dropper.DueAt(r) == a.at {
 				rec, found = r, true
 			}
+			return 1
 		})
 		if found {
 			return db, rec, true

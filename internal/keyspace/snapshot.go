@@ -32,8 +32,8 @@ const (
 // Lane numbers a cut, from 0 to Lanes-1.
 type Lane uint8
 
-// Observer gets records before they are changed. It must read what it needs at once, and not change the part. The
-// database is the one that the record was in at the moment of the cut.
+// Observer gets records before they are changed. It must read what it needs at once, or pin the value, and not change the
+// part. The database is the one that the record was in at the moment of the cut.
 type Observer interface {
 	BeforeChange(db int, r Rec)
 }
@@ -97,21 +97,24 @@ func (p *Part) EndEpoch(l Lane) bool {
 func (p *Part) Pending(l Lane) int { return p.lanes[l].left }
 
 // VisitSlot calls fn for records of a slot that have not been handed over yet, in the order of their tags from the given
-// one on, until about budget records were looked at. It returns the tag to go on with; done when the slot is finished. The
-// database is the one at the moment of the cut. fn must not change the part; it may be nil.
-func (p *Part) VisitSlot(l Lane, db int, s slot.ID, from uint32, budget int, fn func(Rec)) (next uint32, done bool) {
+// one on, until the budget is used up: a record that is looked at costs 1, and one that fn gets what fn says. It returns
+// the tag to go on with; done when the slot is finished. The database is the one at the moment of the cut. fn must not
+// change the part; it may be nil.
+func (p *Part) VisitSlot(l Lane, db int, s slot.ID, from uint32, budget int, fn func(Rec) (cost int)) (next uint32, done bool) {
 	t := p.lanes[l].table(l, db, int(s>>shardBits))
 	if t == nil {
 		return 0, true
 	}
-	next = p.walk(t, from, budget, func(cell uint64) {
+	next = p.walk(t, from, budget, func(cell uint64) (cost int) {
 		rec := p.record(cell)
-		if stale := rec.stale(t, l); stale {
-			if fn != nil {
-				fn(rec)
-			}
-			rec.b[1] ^= laneBit0 << l
+		if !rec.stale(t, l) {
+			return 1
 		}
+		if cost = 1; fn != nil {
+			cost = fn(rec)
+		}
+		rec.b[1] ^= laneBit0 << l
+		return cost
 	})
 	if next != EndOfSlot {
 		return next, false
@@ -179,17 +182,26 @@ func (p *Part) drainTable(l Lane, t *slotTable, db, index, budget int) (looked i
 	return looked
 }
 
-// beforeChange hands a record over, to every lane that waits for it, before it is changed or removed.
+// beforeChange hands a record over, to every lane that waits for it, before it is changed or removed. A value outside of it
+// may be pinned then, so it must not be changed.
 func (p *Part) beforeChange(d *database, t *slotTable, r Rec) {
 	if t.root&pendingMask != 0 {
 		p.handOver(d, t, r)
 	}
 }
 
+// beforeEdit is beforeChange for a record whose value is going to be changed in place, wherever it lies.
+func (p *Part) beforeEdit(d *database, t *slotTable, r Rec) {
+	p.beforeChange(d, t, r)
+	if len(p.pins) != 0 {
+		p.settle(r)
+	}
+}
+
 // BeforeWrite is for who has found a record with Find and is about to change it in place, as if FindForWrite had found it.
 func (p *Part) BeforeWrite(db int, k *Key, r Rec) {
 	d := p.dbs[db]
-	p.beforeChange(d, &d.slots[k.Slot>>shardBits], r)
+	p.beforeEdit(d, &d.slots[k.Slot>>shardBits], r)
 }
 
 func (p *Part) handOver(d *database, t *slotTable, r Rec) {

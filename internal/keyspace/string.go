@@ -57,6 +57,9 @@ func (o outside) sameBlob(v value) bool {
 
 // release frees what a value that is gone had outside its record.
 func (p *Part) release(o outside) {
+	if len(p.pins) != 0 && p.keepPinned(o) {
+		return
+	}
 	switch o.flags {
 	case isBlob:
 		p.arena.Free(mem.ForBlob, mem.Ref(o.word&mem.RefMask), int(o.word>>mem.RefBits)*blobUnit)
@@ -103,9 +106,10 @@ func (p *Part) SetInt(db int, k *Key, n int64, expireAt int64) (replaced bool) {
 // putBlob sets a key to bytes outside its record. The block that the key has already is used again when it suits.
 func (p *Part) putBlob(db int, k *Key, head byte, val []byte, expireAt int64) (replaced bool) {
 	var word uint64
-	if rec, ok := p.FindForWrite(db, k); ok && rec.flags()&isBlob != 0 {
+	if rec, ok := p.Find(db, k); ok && rec.flags()&isBlob != 0 {
+		p.beforeChange(p.dbs[db], p.table(db, k.Slot), rec)
 		ref, capacity, _ := rec.blob()
-		if need := mem.Usable(len(val)); need <= capacity && capacity <= need*idleShare {
+		if need := mem.Usable(len(val)); need <= capacity && capacity <= need*idleShare && !p.isPinned(rec) {
 			copy(p.arena.Bytes(ref, capacity), val)
 			word = blobWord(ref, capacity)
 		}
@@ -135,7 +139,7 @@ func (p *Part) Writable(db int, k *Key, newLen int, spare bool) []byte {
 	}
 	invariant.That(!at.rec.IsRoot(), "keyspace: the bytes of a root are asked for")
 	d := p.dbs[db]
-	p.beforeChange(d, t, at.rec)
+	p.beforeEdit(d, t, at.rec)
 	switch {
 	case at.rec.Type() == TypeString && at.rec.Encoding() == EncInt:
 		var text [intText]byte

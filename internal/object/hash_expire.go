@@ -23,6 +23,18 @@ func ExpireFields(at Place, limits *Limits, now int64, budget int, fn func(field
 	return removed, e.Commit()
 }
 
+// PostponeFields schedules a big hash that the part's schedule named, of which nothing can be removed now, for a later time.
+func PostponeFields(at Place, until int64) {
+	rec, ok := at.Part.Find(at.DB, at.Key)
+	if !ok || rec.Encoding() != keyspace.EncHashtable {
+		return
+	}
+	root, _ := rec.Root()
+	t := table.Open(rec.Arena(), root)
+	t.SetMark(until) // no part of what is saved
+	at.Part.Schedule(at.Key, until)
+}
+
 // expireSmall removes all fields of a listpack that are due.
 func (e *HashEdit) expireSmall(now int64, fn func(field []byte)) (removed int) {
 	var digits [intTextMax]byte

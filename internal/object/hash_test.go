@@ -204,7 +204,7 @@ func (m *hashModel) cutOrCompare(t *rapid.T) {
 		}
 		return
 	}
-	m.part.VisitSlot(0, 0, m.key.Slot, 0, 1<<30, func(r keyspace.Rec) { m.BeforeChange(0, r) })
+	m.part.VisitSlot(0, 0, m.key.Slot, 0, 1<<30, func(r keyspace.Rec) int { m.BeforeChange(0, r); return 1 })
 	if !m.part.EndEpoch(0) || (m.handed != nil) != (len(m.cut) > 0) {
 		t.Fatalf("of %d fields, %d bytes were handed over", len(m.cut), len(m.handed))
 	}

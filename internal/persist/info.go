@@ -27,8 +27,9 @@ func (s *Saver) Info() [][2]string {
 	}
 	add("loading", loading)
 	add("async_loading", 0)
-	add("current_cow_peak", 0)
-	add("current_cow_size", 0)
+	held, most, last := s.opts.Taker.Held()
+	add("current_cow_peak", most)
+	add("current_cow_size", held)
 	add("current_cow_size_age", 0)
 	add("current_fork_perc", "0.00")
 	add("current_save_keys_processed", s.keysIf(running, s.mu.keysDone))
@@ -40,7 +41,7 @@ func (s *Saver) Info() [][2]string {
 	add("rdb_last_bgsave_time_sec", took)
 	add("rdb_current_bgsave_time_sec", current)
 	add("rdb_saves", s.mu.saves)
-	add("rdb_last_cow_size", 0)
+	add("rdb_last_cow_size", last)
 	add("rdb_last_load_keys_expired", s.loading.last.Expired)
 	add("rdb_last_load_keys_loaded", int64(s.loading.last.Keys)-s.loading.last.Expired)
 	var rest [][2]string

@@ -11,6 +11,11 @@ import (
 // AppendRecord appends a record as an RDB file holds it: expiry, access clock under an LRU or LFU policy, type, key, value.
 // The record's shard is locked.
 func AppendRecord(dst []byte, e *engine.Engine, r keyspace.Rec, lzf *checksum.LZF) []byte {
+	return object.AppendValue(appendHead(dst, e, r, lzf), r, lzf)
+}
+
+// appendHead appends what stands before the value.
+func appendHead(dst []byte, e *engine.Engine, r keyspace.Rec, lzf *checksum.LZF) []byte {
 	if at := r.ExpireAt(); at != 0 {
 		dst = rdb.AppendExpireMs(dst, at)
 	}
@@ -21,6 +26,5 @@ func AppendRecord(dst []byte, e *engine.Engine, r keyspace.Rec, lzf *checksum.LZ
 		dst = rdb.AppendFreq(dst, uint8(r.Clock()))
 	}
 	dst = rdb.AppendType(dst, object.SaveType(r))
-	dst = rdb.AppendString(dst, r.Key(), lzf)
-	return object.AppendValue(dst, r, lzf)
+	return rdb.AppendString(dst, r.Key(), lzf)
 }

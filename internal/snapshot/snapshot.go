@@ -9,6 +9,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
+	"sync/atomic"
 
 	"github.com/covey-db/covey/internal/checksum"
 	"github.com/covey-db/covey/internal/engine"
@@ -17,26 +19,26 @@ import (
 	"github.com/covey-db/covey/internal/slot"
 )
 
-const (
-	// visitRecords is how many records are encoded under one hold of a shard's lock: about 50 µs.
-	visitRecords = 256
-	// visitSlots is how many empty or small slots are visited under one hold.
-	visitSlots = 16
-	// pieceBytes is how much is gathered before it is written.
-	pieceBytes = 256 << 10
-	// drainRecords is visitRecords for the end of a cut that nobody wants any more: records are only marked.
-	drainRecords = 2048
-)
+// drainRecords is how many records are marked under one hold of a shard's lock, for a cut that nobody wants any more.
+const drainRecords = 2048
 
 // Taker takes snapshots of one engine. At most keyspace.Lanes are under way at the same time.
 type Taker struct {
-	e     *engine.Engine
-	lanes chan keyspace.Lane
+	e       *engine.Engine
+	lanes   chan keyspace.Lane
+	turn    chan struct{} // has room while nobody encodes a big value: see big.run
+	figures figures
+
+	mu struct { // a leaf lock
+		sync.Mutex
+		running  []*Snapshot
+		lastMost int64 // most that the last snapshot held
+	}
 }
 
 // NewTaker makes the only Taker of an engine.
 func NewTaker(e *engine.Engine) *Taker {
-	t := &Taker{e: e, lanes: make(chan keyspace.Lane, keyspace.Lanes)}
+	t := &Taker{e: e, lanes: make(chan keyspace.Lane, keyspace.Lanes), turn: make(chan struct{}, 1)}
 	for l := range keyspace.Lanes {
 		t.lanes <- keyspace.Lane(l)
 	}
@@ -65,6 +67,18 @@ type Snapshot struct {
 	sizes  []dbSize
 	sides  [keyspace.Shards]side
 
+	stopped   atomic.Bool    // nothing is wanted any more
+	copying   sync.WaitGroup // goroutines that encode big values
+	sideBytes atomic.Int64   // in sides
+	held      atomic.Int64   // bytes that wait to be written, copies of big values included
+	heldMost  atomic.Int64
+
+	mu struct { // a leaf lock
+		sync.Mutex
+		queue []*big   // values that writers have pinned
+		spare [][]byte // buffers for pieces
+	}
+
 	lzf   *checksum.LZF
 	buf   []byte
 	db    int // database selected in the output, -1 before the first
@@ -79,22 +93,6 @@ type Snapshot struct {
 type dbSize struct {
 	keys, expires int64
 	told          bool
-}
-
-// side collects the old records that writers hand over in one shard, by database. The shard's lock guards it.
-type side struct {
-	e    *engine.Engine
-	byDB [][]byte
-	keys int64
-}
-
-// BeforeChange implements keyspace.Observer.
-func (s *side) BeforeChange(db int, r keyspace.Rec) {
-	for len(s.byDB) <= db {
-		s.byDB = append(s.byDB, nil)
-	}
-	s.byDB[db] = AppendRecord(s.byDB[db], s.e, r, nil)
-	s.keys++
 }
 
 // ErrBusy says that all lanes are in use.
@@ -113,8 +111,10 @@ func (t *Taker) Cut(ctx context.Context, opts Options) (*Snapshot, error) {
 		s.lzf = new(checksum.LZF)
 	}
 	for i := range s.sides {
-		s.sides[i].e = t.e
+		s.sides[i].s, s.sides[i].shard = s, i
 	}
+	t.begin(s)
+	t.e.Cuts.Add(1)
 	t.e.LockAll()
 	defer t.e.UnlockAll()
 	s.sizes = make([]dbSize, t.e.Databases())
@@ -162,111 +162,14 @@ func (s *Snapshot) WriteTo(ctx context.Context, w io.Writer) (int64, error) {
 			return out.Size(), err
 		}
 	}
+	if err := s.writeHandedOver(ctx, out, -1); err != nil {
+		return out.Size(), err
+	}
 	if err := s.flush(out, 0); err != nil {
 		return out.Size(), err
 	}
 	err := out.Finish()
 	return out.Size(), err
-}
-
-// writeShard walks all slots of a shard, in every database.
-func (s *Snapshot) writeShard(ctx context.Context, out *rdb.Writer, shard int) error {
-	for db := range s.sizes {
-		if s.sizes[db].keys == 0 {
-			continue
-		}
-		w := walk{slot: slot.ID(shard)}
-		for !w.done {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			before := s.keys
-			s.visit(shard, db, &w)
-			if err := pause(ctx.Done(), &s.t.e.Settings.SaveKeyDelay, s.keys-before); err != nil {
-				return err
-			}
-			if err := s.flush(out, pieceBytes); err != nil {
-				return err
-			}
-		}
-	}
-	s.drainSide(shard)
-	return s.flush(out, pieceBytes)
-}
-
-// walk is a position in a shard.
-type walk struct {
-	slot slot.ID
-	tag  uint32
-	done bool
-}
-
-// visit encodes the next piece of a shard under its lock, and what writers handed over meanwhile.
-func (s *Snapshot) visit(shard, db int, w *walk) {
-	sh := s.t.e.Lock(shard)
-	defer sh.Unlock()
-	budget := visitRecords
-	for n := 0; n < visitSlots && budget > 0 && !w.done; n++ {
-		next, slotDone := sh.Part.VisitSlot(s.lane, db, w.slot, w.tag, budget, func(r keyspace.Rec) {
-			s.selectDB(db)
-			s.buf = AppendRecord(s.buf, s.t.e, r, s.lzf)
-			s.keys++
-			budget--
-		})
-		w.tag = next
-		if slotDone {
-			w.tag = 0
-			w.done = int(w.slot)+keyspace.Shards >= slot.Count
-			w.slot += keyspace.Shards
-		}
-	}
-	s.takeSide(shard)
-}
-
-func (s *Snapshot) drainSide(shard int) {
-	sh := s.t.e.Lock(shard)
-	defer sh.Unlock()
-	s.takeSide(shard)
-}
-
-// takeSide moves what writers handed over into the output; the shard is locked.
-func (s *Snapshot) takeSide(shard int) {
-	side := &s.sides[shard]
-	for db, b := range side.byDB {
-		if len(b) == 0 {
-			continue
-		}
-		s.selectDB(db)
-		s.buf = append(s.buf, b...)
-		side.byDB[db] = nil
-	}
-	s.keys += side.keys
-	side.keys = 0
-}
-
-func (s *Snapshot) selectDB(db int) {
-	if s.db == db {
-		return
-	}
-	s.db = db
-	s.buf = rdb.AppendSelectDB(s.buf, db)
-	if size := &s.sizes[db]; !size.told {
-		size.told = true
-		s.buf = rdb.AppendResizeDB(s.buf, uint64(size.keys), uint64(size.expires))
-	}
-}
-
-// flush writes what was gathered when it is at least atLeast bytes.
-func (s *Snapshot) flush(out *rdb.Writer, atLeast int) error {
-	if len(s.buf) < max(atLeast, 1) {
-		return nil
-	}
-	_, err := out.Write(s.buf)
-	s.buf = s.buf[:0]
-	if s.opts.Progress != nil {
-		s.opts.Progress(s.keys)
-	}
-	return err
 }
 
 // Drop ends the cut, finishing the walk without output when it was broken off. It may be called more than once.
@@ -275,20 +178,12 @@ func (s *Snapshot) Drop() {
 		return
 	}
 	s.ended = true
+	s.stopped.Store(true)
 	for shard := range s.sides {
-		for more := true; more; {
-			sh := s.t.e.Lock(shard)
-			if !sh.Part.EndEpoch(s.lane) {
-				more = sh.Part.DrainEpoch(s.lane, drainRecords)
-				if !more {
-					sh.Part.EndEpoch(s.lane)
-				}
-			} else {
-				more = false
-			}
-			s.sides[shard].byDB = nil
-			sh.Unlock()
-		}
+		s.dropShard(s.t.e, shard)
 	}
-	s.t.lanes <- s.lane
+	s.abandon(s.takeQueue())
+	s.copying.Wait()
+	s.t.e.Cuts.Add(-1)
+	s.t.end(s)
 }

@@ -169,8 +169,8 @@ func renameReason(err error) string {
 }
 
 // spareProcs is how many threads may run Go code beside the event loops, so that heartbeats and snapshots go on while all
-// loops are busy.
-const spareProcs = 2
+// loops are busy. The watchdog of the loops holds one of them.
+const spareProcs = 3
 
 // maxLoops is the most event loops that "auto" makes.
 const maxLoops = 8

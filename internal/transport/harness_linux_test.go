@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,10 +30,13 @@ type door struct {
 type longCommand struct {
 	begun chan struct{}
 	end   chan struct{}
+	spins atomic.Bool // it computes meanwhile and does not just wait
 }
 
 func (l *longCommand) run(c *engine.Ctx) {
 	l.begun <- struct{}{}
+	for l.spins.Load() {
+	}
 	<-l.end
 	c.Simple("DONE " + string(c.Args[len(c.Args)-1]))
 }
@@ -51,7 +55,7 @@ func onEach(t *testing.T, loops int, test func(t *testing.T, d *door)) {
 
 func open(t testing.TB, o Options) *door {
 	t.Helper()
-	d := &door{t: t, long: &longCommand{make(chan struct{}, 16), make(chan struct{})}}
+	d := &door{t: t, long: &longCommand{begun: make(chan struct{}, 16), end: make(chan struct{})}}
 	handlers := map[string]engine.Handler{
 		"lolwut": {Run: d.long.run},
 		// PSYNC in these tests gives the raw connection to an echo.

@@ -31,6 +31,7 @@ type loop struct {
 	// busy is the number of the batch that the runner in charge executes, 0 while it executes none. The watchdog swaps it
 	// to 0 to take the loop away from a runner that is stuck in a long command.
 	busy    atomic.Uint64
+	tid     atomic.Int64         // the thread of the runner in charge
 	current atomic.Pointer[conn] // the connection of that batch
 	batch   uint64
 	done    sync.WaitGroup
@@ -75,6 +76,7 @@ func (l *loop) start(g gear) {
 		runtime.LockOSThread()
 		defer l.done.Done()
 		defer r.w.Drop()
+		l.tid.Store(int64(unix.Gettid()))
 		r.gear.take(r)
 		for r.turn() {
 		}

@@ -1,7 +1,10 @@
 package transport
 
 import (
+	"bytes"
+	"strconv"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -39,4 +42,37 @@ func pollWait(epfd int, events []unix.EpollEvent) int {
 		return 0
 	}
 	return int(n)
+}
+
+// rawSleep waits without telling the scheduler; a signal may end it early.
+func rawSleep(d time.Duration) {
+	t := unix.NsecToTimespec(int64(d))
+	_, _, _ = syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
+}
+
+// threadTime is the CPU time that a thread of this process has used, 0 when it is gone.
+func threadTime(tid int) time.Duration {
+	const perThread, scheduled = 4, 2 // as the kernel makes the number of a thread's clock
+	var t unix.Timespec
+	if unix.ClockGettime(int32(^tid<<3|perThread|scheduled), &t) != nil {
+		return 0
+	}
+	return time.Duration(t.Nano())
+}
+
+// threadWantsCPU says whether a thread of this process runs or would run if it had a processor, rather than wait for
+// something.
+func threadWantsCPU(tid int) bool {
+	var buf [256]byte
+	fd, err := unix.Open("/proc/self/task/"+strconv.Itoa(tid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	n, err := unix.Read(fd, buf[:])
+	if err != nil {
+		return false
+	}
+	_, state, _ := bytes.Cut(buf[:n], []byte(") "))
+	return len(state) > 0 && state[0] == 'R'
 }

@@ -1,11 +1,14 @@
 package transport
 
 import (
+	"errors"
+	"runtime"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/covey-db/covey/internal/testkit"
+	"golang.org/x/sys/unix"
 )
 
 // begin starts a long command on a connection and returns once it runs.
@@ -30,6 +33,49 @@ func TestLongCommandHoldsNobodyUp(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestLongComputationHoldsNobodyUp(t *testing.T) {
+	onEach(t, 1, func(t *testing.T, d *door) {
+		long, other := d.dial(), d.dial()
+		d.long.spins.Store(true)
+		d.begin(long, "1")
+		other.Want(t, "+PONG", "PING") // on the same loop, while the command computes
+		d.long.spins.Store(false)
+		d.long.end <- struct{}{}
+		if v := long.Next(t); v.Text != "DONE 1" {
+			t.Fatalf("got %v", v)
+		}
+	})
+}
+
+// TestStateOfAThread is what tells a thread that computes from one that waits.
+func TestStateOfAThread(t *testing.T) {
+	ids, stop := make(chan int), make(chan struct{})
+	defer close(stop)
+	go func() {
+		runtime.LockOSThread()
+		ids <- unix.Gettid()
+		<-stop
+	}()
+	waits := <-ids
+	testkit.Eventually(t, 10*time.Second, func() error {
+		if threadWantsCPU(waits) {
+			return errors.New("it still seems to run")
+		}
+		return nil
+	})
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	self := unix.Gettid()
+	if !threadWantsCPU(self) {
+		t.Error("the thread that asks does not seem to run")
+	}
+	for before := threadTime(self); threadTime(self) == before; {
+	}
+	if threadTime(waits) == 0 {
+		t.Error("a thread that waits has used no time at all")
+	}
 }
 
 func TestManyLongCommandsOnOneLoop(t *testing.T) {

@@ -15,6 +15,24 @@ func (j *Journal) persist(m *aof.Manifest) error {
 	return vfs.WriteFileAtomic(j.fs, aof.Path(j.dir(), j.names().Manifest()), m.AppendText(nil))
 }
 
+// persistOrBack is persist, but when that fails the manifest of before is written again and back undoes what was done for the
+// new one. If not even that can be, either manifest may be on disk, so the files of both stay. mu is held.
+func (j *Journal) persistOrBack(next *aof.Manifest, back func() error) error {
+	err := j.persist(next)
+	if err == nil {
+		return nil
+	}
+	if len(j.mu.manifest.Files()) == 0 {
+		again := j.fs.Remove(aof.Path(j.dir(), j.names().Manifest()))
+		if again != nil && !errors.Is(again, fs.ErrNotExist) {
+			return errors.Join(err, again)
+		}
+	} else if again := j.persist(j.mu.manifest); again != nil {
+		return errors.Join(err, again)
+	}
+	return errors.Join(err, back())
+}
+
 // readManifest reads the manifest; one that is not there is that of a set without files.
 func (j *Journal) readManifest() (*aof.Manifest, error) {
 	text, err := j.fs.ReadFile(aof.Path(j.dir(), j.names().Manifest()))

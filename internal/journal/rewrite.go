@@ -227,10 +227,10 @@ func (j *Journal) rotate(db int) (err error) {
 	if m.file == nil {
 		return errOff
 	}
-	if j.drain(); m.failed != nil {
+	if j.drain(); m.failed != nil && !m.syncFail {
 		return m.failed
 	}
-	if err := m.file.Sync(); err != nil {
+	if err := m.file.Sync(); err != nil && !m.syncFail { // what could not be synced before is why there is a rewrite
 		return err
 	}
 	next := m.manifest.Clone()
@@ -239,8 +239,8 @@ func (j *Journal) rotate(db int) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := j.persist(next); err != nil {
-		return errors.Join(err, f.Close(), j.fs.Remove(f.Name()))
+	if err := j.persistOrBack(next, func() error { return j.fs.Remove(f.Name()) }); err != nil {
+		return errors.Join(err, f.Close())
 	}
 	j.opts.Log.Info("Creating AOF incr file " + incr.Name + " on background rewrite")
 	old := m.file
@@ -274,11 +274,17 @@ func (j *Journal) install(ctx context.Context, temp string, set Settings, kept s
 	if err != nil {
 		return err
 	}
-	if err := j.fs.Rename(temp, aof.Path(j.dir(), base.Name)); err != nil {
-		return err
+	steps := [][2]string{{temp, base.Name}}
+	if kept == stateWaiting {
+		steps = append(steps, [2]string{aof.Path(j.dir(), names.TempIncr()), next.NewIncr(names).Name})
 	}
-	if err := j.installIncr(next, names, kept); err != nil {
-		return errors.Join(err, j.fs.Rename(aof.Path(j.dir(), base.Name), temp))
+	if kept == stateOff {
+		next.RetireIncr(0)
+	} else {
+		next.RetireIncr(1)
+	}
+	if err := j.renameAll(next, steps); err != nil {
+		return err
 	}
 	m.manifest = next
 	m.closed, m.baseSize = info.Size(), info.Size()
@@ -294,26 +300,22 @@ func (j *Journal) install(ctx context.Context, temp string, set Settings, kept s
 	return nil
 }
 
-// installIncr makes the incremental files before the base history, and the manifest safe.
-func (j *Journal) installIncr(next *aof.Manifest, names aof.Names, kept state) error {
-	keep := 0
-	if kept != stateOff {
-		keep = 1
-	}
-	var temp, path string
-	if kept == stateWaiting {
-		temp = aof.Path(j.dir(), names.TempIncr())
-		path = aof.Path(j.dir(), next.NewIncr(names).Name)
-		if err := j.fs.Rename(temp, path); err != nil {
-			return err
+// renameAll gives files their names in the set that next describes, and makes next the manifest; or else nothing is changed.
+func (j *Journal) renameAll(next *aof.Manifest, steps [][2]string) error {
+	done := 0
+	back := func() (err error) {
+		for _, s := range steps[:done] {
+			err = errors.Join(err, j.fs.Rename(aof.Path(j.dir(), s[1]), s[0]))
 		}
+		return err
 	}
-	next.RetireIncr(keep)
-	err := j.persist(next)
-	if err != nil && path != "" {
-		err = errors.Join(err, j.fs.Rename(path, temp))
+	for _, s := range steps {
+		if err := j.fs.Rename(s[0], aof.Path(j.dir(), s[1])); err != nil {
+			return errors.Join(err, back())
+		}
+		done++
 	}
-	return err
+	return j.persistOrBack(next, back)
 }
 
 // dropWaiting gives up the file that collects what happens beside a first base that did not become whole; Run begins anew.

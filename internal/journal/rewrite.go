@@ -295,6 +295,7 @@ func (j *Journal) install(ctx context.Context, temp string, set Settings, kept s
 	if kept == stateWaiting {
 		j.state.Store(int32(stateOn))
 		j.setGate()
+		j.advance(m.begun) // the base has what came before
 		j.wake()
 	}
 	return nil

@@ -24,6 +24,7 @@ type tail struct {
 	size    int64             // of the file
 	stopAt  engine.Offset     // the log is read up to here: what follows is another file's
 	stamped int64             // second of the last note of time
+	begun   engine.Offset     // where the log was first read
 }
 
 const noStop = 1<<63 - 1
@@ -139,7 +140,8 @@ func (j *Journal) attach(file vfs.File, size int64) {
 	j.e.Log.Start()
 	m := &j.mu
 	m.tail = tail{file: file, reader: j.e.Log.FileReader(), size: size, stopAt: noStop, head: selectDB(j.e.Log.StreamDB())}
-	j.written.Store(m.reader.Offset())
+	m.begun = m.reader.Offset()
+	j.written.Store(m.begun)
 }
 
 // detach ends the reading of the log and returns the file, nil if there is none; mu is held.

@@ -15,6 +15,9 @@ type multi struct {
 	script bool      // a queued command runs a script
 	asking bool      // ASKING came before MULTI: it counts for all that is queued
 	raw    []byte
+
+	bytes []byte   // the block that the last arguments were copied into; earlier blocks are kept by the queue alone
+	words [][]byte // and the one of their headers
 }
 
 // queued is one command of a transaction with its own copy of the arguments.
@@ -53,7 +56,7 @@ func (c *Ctx) queue(cmd *Command) {
 		c.refused(cmd)
 		return
 	}
-	m.queue = append(m.queue, queued{cmd, copyArgs(c.Args)})
+	m.queue = append(m.queue, queued{cmd, m.keep(c.Args)})
 	m.writes = m.writes || cmd.write || cmd.mayReplicate
 	m.alters = m.alters || cmd.write
 	m.script = m.script || cmd.flagsOf != nil
@@ -69,6 +72,53 @@ func (c *Ctx) queue(cmd *Command) {
 	c.S.memory.multi += queuedBytes
 	c.S.queued.Store(int32(len(m.queue)))
 	c.W.Out.buf = append(c.W.Out.buf, "+QUEUED\r\n"...)
+}
+
+const (
+	queueBytesMin, queueBytesMax = 1 << 10, 64 << 10 // of a block that arguments are copied into
+	queueWordsMin, queueWordsMax = 64, 4096
+)
+
+// keep copies arguments into blocks that are shared by many commands: a transaction has many small ones.
+func (m *multi) keep(args [][]byte) [][]byte {
+	size := 0
+	for _, a := range args {
+		size += len(a)
+	}
+	if cap(m.bytes)-len(m.bytes) < size {
+		m.bytes = make([]byte, 0, max(size, queueBytesMin, min(2*cap(m.bytes), queueBytesMax)))
+	}
+	if cap(m.words)-len(m.words) < len(args) {
+		m.words = make([][]byte, 0, max(len(args), queueWordsMin, min(2*cap(m.words), queueWordsMax)))
+	}
+	first := len(m.words)
+	for _, a := range args {
+		from := len(m.bytes)
+		m.bytes = append(m.bytes, a...)
+		m.words = append(m.words, m.bytes[from:len(m.bytes):len(m.bytes)])
+	}
+	return m.words[first:len(m.words):len(m.words)]
+}
+
+// newMulti begins a transaction with the memory of an earlier one.
+func (w *Worker) newMulti() *multi {
+	m := w.spare
+	w.spare = nil
+	if m == nil {
+		m = &multi{}
+	}
+	return m
+}
+
+// recycle keeps the memory of a transaction that is over for the next one, unless it is much.
+func (w *Worker) recycle(m *multi) {
+	if m == nil || cap(m.bytes) > queueBytesMax || cap(m.words) > queueWordsMax || cap(m.queue) > queueWordsMax {
+		return
+	}
+	clear(m.queue)
+	clear(m.words)
+	*m = multi{queue: m.queue[:0], bytes: m.bytes[:0], words: m.words[:0]}
+	w.spare = m
 }
 
 // copyArgs copies arguments that are needed when their command is over, as one block.
@@ -123,7 +173,9 @@ func (c *Ctx) Multi() {
 		c.Err(ErrNestedMulti)
 		return
 	}
-	c.S.multi = &multi{asking: c.asking, raw: append([]byte(nil), c.raw...)}
+	m := c.W.newMulti()
+	m.asking, m.raw = c.asking, append([]byte(nil), c.raw...)
+	c.S.multi = m
 	c.raw = c.raw[:0]
 	c.S.queued.Store(0)
 	c.S.setFlag(FlagMulti, true)
@@ -142,6 +194,7 @@ func (c *Ctx) Discard() {
 }
 
 func (c *Ctx) endMulti() {
+	c.W.recycle(c.S.multi)
 	c.S.multi = nil
 	c.S.memory.multi = 0
 	c.S.queued.Store(-1)
@@ -268,7 +321,7 @@ func (c *Ctx) execAll(m *multi) {
 	c.beginEffects()
 	c.inExec = true
 	c.Array(len(m.queue))
-	failed := c.failed
+	failed, start := c.failed, c.W.nanos()
 	for i := range m.queue {
 		q := &m.queue[i]
 		c.load(q)
@@ -280,13 +333,14 @@ func (c *Ctx) execAll(m *multi) {
 			failed = true // EXEC has, not the command, which is not called
 			continue
 		}
-		start := c.W.nanos()
 		q.cmd.run(c)
 		if q.cmd.keyed && c.e.Tracking.active.Load() != 0 {
 			c.remember(c.S)
 		}
 		c.endCommand()
-		took := c.W.nanos() - start
+		end := c.W.nanos()
+		took := end - start
+		start = end // the clock is asked once a command
 		c.W.count(q.cmd, took, c.failed)
 		if took >= c.e.Timing.remarkable.Load() {
 			c.remark(q.cmd, took)

@@ -19,6 +19,7 @@ type Worker struct {
 	ctx     Ctx
 	cmd     resp.Command
 	effects effects
+	spare   *multi // the memory of a transaction that is over, for the next
 	scratch []byte
 	dice    table.Dice
 	calls   []callStats // by row ID

@@ -169,7 +169,7 @@ func TestLogin(t *testing.T) {
 	if r.Login([]byte("u"), []byte("one")) != nil {
 		t.Error("a disabled user logs in")
 	}
-	if changes, err := r.Delete(words("u nosuch")); err != nil || len(changes) != 1 || !changes[0].Account.Gone() {
+	if changes, err := r.Delete(words("u nosuch")); err != nil || len(changes) != 1 || changes[0].New != nil {
 		t.Errorf("deleted %v, %v", changes, err)
 	}
 	if _, err := r.Delete(words("x default")); err != ErrDefault {

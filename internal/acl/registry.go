@@ -18,7 +18,6 @@ import (
 type Account struct {
 	name string
 	user atomic.Pointer[User]
-	gone atomic.Bool
 }
 
 // Name is the user's name.
@@ -26,9 +25,6 @@ func (a *Account) Name() string { return a.name }
 
 // User is what the user may do now.
 func (a *Account) User() *User { return a.user.Load() }
-
-// Gone says that the user has been deleted.
-func (a *Account) Gone() bool { return a.gone.Load() }
 
 // Change is what became of one account: somebody has to look at the connections that use it.
 type Change struct {
@@ -152,7 +148,6 @@ func (r *Registry) Delete(names [][]byte) ([]Change, error) {
 	for _, name := range names {
 		if a := r.mu.accounts[string(name)]; a != nil {
 			delete(r.mu.accounts, a.name)
-			a.gone.Store(true)
 			changes = append(changes, Change{Account: a, Old: a.User()})
 		}
 	}
@@ -196,7 +191,6 @@ func (r *Registry) replace(fresh map[string]*User) (changes []Change) {
 	r.standard.user.Store(fresh[DefaultName])
 	for _, a := range old {
 		if a != r.standard {
-			a.gone.Store(true)
 			changes = append(changes, Change{Account: a, Old: a.User()})
 		}
 	}

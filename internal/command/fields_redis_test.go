@@ -25,6 +25,8 @@ var infoAdds = map[string]string{
 	"acl_access_denied_auth": "7.2", "acl_access_denied_channel": "7.2", "acl_access_denied_cmd": "7.2", "acl_access_denied_key": "7.2",
 	"client_query_buffer_limit_disconnections": "7.4", "client_output_buffer_limit_disconnections": "7.4",
 	"monotonic_clock": "7.2", "listener0": "7.2", "expired_subkeys": "7.4", "total_blocking_keys": "7.2", "total_blocking_keys_on_nokey": "7.2",
+	"eventloop_cycles": "7.2", "eventloop_duration_sum": "7.2", "eventloop_duration_cmd_sum": "7.2",
+	"instantaneous_eventloop_cycles_per_sec": "7.2", "instantaneous_eventloop_duration_usec": "7.2",
 }
 
 func pair(t *testing.T) (ours, theirs *testkit.Client) {

@@ -16,13 +16,8 @@ func cmdHGetDel(c *engine.Ctx) {
 	if !ok {
 		return
 	}
-	names, ok := fieldList(c, 2, errFieldsNumber)
+	names, ok := answerFields(c, 2, errFieldsNumber, exists, (*engine.Ctx).Null)
 	if !ok {
-		return
-	}
-	c.Array(len(names))
-	if !exists {
-		replyNulls(c, len(names))
 		return
 	}
 	e, deleted, gone := editHash(c, rec, true), [][]byte(nil), false
@@ -42,13 +37,6 @@ func cmdHGetDel(c *engine.Ctx) {
 		propagateFields(c, wordHDel, deleted)
 	}
 	dropMet(c, names, gone)
-}
-
-// replyNulls replies null n times.
-func replyNulls(c *engine.Ctx, n int) {
-	for range n {
-		c.Null()
-	}
 }
 
 // dropMet removes those of the fields whose time is over, if such were met.
@@ -99,13 +87,8 @@ func cmdHGetEx(c *engine.Ctx) {
 	} else if taken {
 		next = 4
 	}
-	names, ok := fieldList(c, next, errFieldsNumber)
+	names, ok := answerFields(c, next, errFieldsNumber, exists, (*engine.Ctx).Null)
 	if !ok {
-		return
-	}
-	c.Array(len(names))
-	if !exists {
-		replyNulls(c, len(names))
 		return
 	}
 	x := fieldEdit{edit: editHash(c, rec, true)}

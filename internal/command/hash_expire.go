@@ -60,6 +60,25 @@ func fieldList(c *engine.Ctx, i int, errNumber string) (names [][]byte, ok bool)
 	return names, true
 }
 
+// answerFields reads FIELDS number field... from argument i on and opens the array in which something is replied of each
+// field: missing for all of them where there is no hash. ok is false when everything has been replied.
+func answerFields(c *engine.Ctx, i int, errNumber string, exists bool, missing func(*engine.Ctx)) (names [][]byte, ok bool) {
+	names, ok = fieldList(c, i, errNumber)
+	if !ok {
+		return nil, false
+	}
+	c.Array(len(names))
+	if exists {
+		return names, true
+	}
+	for range names {
+		missing(c)
+	}
+	return nil, false
+}
+
+func replyFieldMissing(c *engine.Ctx) { c.ReplyInt(fieldMissing) }
+
 // fieldTime reads argument i as the expiry of fields; false when an error has been replied.
 func fieldTime(c *engine.Ctx, i int, unit int64, relative bool) (at int64, ok bool) {
 	n, ok := c.Int(i)
@@ -177,13 +196,8 @@ func setFieldExpiry(c *engine.Ctx, unit int64, relative bool) {
 		return
 	}
 	condition, next := fieldCondition(c)
-	names, ok := fieldList(c, next, errFieldsZero)
+	names, ok := answerFields(c, next, errFieldsZero, exists, replyFieldMissing)
 	if !ok {
-		return
-	}
-	c.Array(len(names))
-	if !exists {
-		replyEach(c, len(names), fieldMissing)
 		return
 	}
 	x := fieldEdit{edit: editHash(c, rec, true)}
@@ -202,13 +216,6 @@ func setFieldExpiry(c *engine.Ctx, unit int64, relative bool) {
 		}
 	}
 	x.commit(c, at)
-}
-
-// replyEach replies the same number n times.
-func replyEach(c *engine.Ctx, n int, answer int64) {
-	for range n {
-		c.ReplyInt(answer)
-	}
 }
 
 // replyFieldExpiry is HTTL and its kin.
@@ -244,13 +251,8 @@ func cmdHPersist(c *engine.Ctx) {
 	if !ok {
 		return
 	}
-	names, ok := fieldList(c, 2, errFieldsNumber)
+	names, ok := answerFields(c, 2, errFieldsNumber, exists, replyFieldMissing)
 	if !ok {
-		return
-	}
-	c.Array(len(names))
-	if !exists {
-		replyEach(c, len(names), fieldMissing)
 		return
 	}
 	x := fieldEdit{edit: editHash(c, rec, true)}

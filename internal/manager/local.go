@@ -297,7 +297,7 @@ const watchPeriod = 500 * time.Millisecond
 func (l *Local) Watch(ctx context.Context) {
 	tick := time.NewTicker(watchPeriod)
 	defer tick.Stop()
-	known := make(map[string]string)
+	known := make(map[string]seen)
 	left := len(l.nodes)
 	for {
 		select {
@@ -337,15 +337,23 @@ func fromHere(path string) string {
 	return path
 }
 
-// tell prints what differs from the last look.
-func (l *Local) tell(known map[string]string, nodes []Node) {
+// seen is what was seen of a node at the last look, and what was told of it.
+type seen struct{ role, slots, told string }
+
+// tell prints what differs from what was told. Slots that move are told when they have come to rest.
+func (l *Local) tell(known map[string]seen, nodes []Node) {
 	for _, n := range nodes {
-		now := n.Role() + ", " + n.State()
+		before, met := known[n.Addr]
+		now := seen{role: n.Role() + ", " + n.State(), told: before.told}
 		if n.Role() == "primary" && len(n.Slots) > 0 {
-			now += ", slots " + strings.Join(n.Slots, " ")
+			now.slots = ", slots " + strings.Join(n.Slots, " ")
 		}
-		if before, seen := known[n.Addr]; seen && before != now {
-			fmt.Fprintf(l.opts.Out, "%s  %s is now %s\n", stamp(), n.Addr, now)
+		switch text := now.role + now.slots; {
+		case !met:
+			now.told = text
+		case text != before.told && (now.role != before.role || now.slots == before.slots):
+			fmt.Fprintf(l.opts.Out, "%s  %s is now %s\n", stamp(), n.Addr, text)
+			now.told = text
 		}
 		known[n.Addr] = now
 	}

@@ -4,6 +4,8 @@
 package main
 
 import (
+	"bytes"
+	"encoding/csv"
 	"flag"
 	"fmt"
 	"net"
@@ -21,7 +23,7 @@ func main() {
 	quick := flag.Bool("quick", false, "a tenth of the requests")
 	rounds := flag.Int("rounds", 3, "pairs of runs for each figure; the median ratio is printed")
 	covey := flag.String("covey", "bin/covey", "the binary to measure")
-	only := flag.String("only", "", "throughput, memory, shapes, long or stall; empty for all")
+	only := flag.String("only", "", "throughput, sessions, memory, shapes, long, stall or isolation; empty for all")
 	match := flag.String("match", "", "of the shapes and long commands only those whose name matches")
 	flag.Parse()
 	if err := run(*covey, *rounds, *quick, *only, *match); err != nil {
@@ -59,10 +61,12 @@ func run(binary string, rounds int, quick bool, only, match string) error {
 		do   func() error
 	}{
 		{"throughput", func() error { return throughput(ours, theirs, rounds, scale) }},
+		{"sessions", func() error { return sessions(ours, theirs, rounds, scale) }},
 		{"memory", func() error { return memory(ours, theirs, scale) }},
 		{"shapes", func() error { return memoryTable(binary, dir, matching, scale) }},
 		{"long", func() error { return longTable(ours, theirs, matching, scale) }},
 		{"stall", func() error { return stall(ours, theirs, scale) }},
+		{"isolation", func() error { return isolation(binary, dir, scale) }},
 	}
 	for _, s := range steps {
 		if only == "" || only == s.name {
@@ -147,18 +151,41 @@ type sample struct {
 	cpuMicros float64 // of the server, a request
 }
 
-func (n *node) benchmark(test string, requests, pipeline int) (sample, error) {
+// redisBenchmark runs redis-benchmark with the name of a test ("-t", "get") or a command of its own.
+func (n *node) redisBenchmark(requests, pipeline int, words ...string) (sample, error) {
 	before := n.cpu()
-	out, err := exec.Command("redis-benchmark", "-p", strconv.Itoa(n.port), "-t", test, "-n", strconv.Itoa(requests),
-		"-P", strconv.Itoa(pipeline), "-c", "50", "-r", "100000", "-d", "32", "--csv").Output()
+	args := []string{"-p", strconv.Itoa(n.port), "-n", strconv.Itoa(requests), "-P", strconv.Itoa(pipeline), "-c", "50", "-r", "100000", "-d", "32", "--csv"}
+	out, err := exec.Command("redis-benchmark", append(args, words...)...).Output()
 	if err != nil {
 		return sample{}, err
 	}
 	used := n.cpu() - before
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	fields := strings.Split(lines[len(lines)-1], ",")
-	rate, err := strconv.ParseFloat(strings.Trim(fields[1], `"`), 64)
+	rows, err := csv.NewReader(bytes.NewReader(out)).ReadAll()
+	if err != nil {
+		return sample{}, err
+	}
+	rate, err := strconv.ParseFloat(rows[len(rows)-1][1], 64)
 	return sample{rate, float64(used.Microseconds()) / float64(requests)}, err
+}
+
+// pairs are samples of both servers, taken in turn.
+type pairs [2][]sample
+
+func (p *pairs) add(server int, s sample) { p[server] = append(p[server], s) }
+
+// print prints the medians of each, and of the ratios within each pair.
+func (p *pairs) print() {
+	var rates, costs [2][]float64
+	var rateRatios, costRatios []float64
+	for i, ours := range p[0] {
+		theirs := p[1][i]
+		rates[0], rates[1] = append(rates[0], ours.perSecond), append(rates[1], theirs.perSecond)
+		costs[0], costs[1] = append(costs[0], ours.cpuMicros), append(costs[1], theirs.cpuMicros)
+		rateRatios = append(rateRatios, ours.perSecond/theirs.perSecond)
+		costRatios = append(costRatios, ours.cpuMicros/theirs.cpuMicros)
+	}
+	fmt.Printf("%14.0f %14.0f %7.2f   %10.2f %10.2f %7.2f\n", median(rates[0]), median(rates[1]), median(rateRatios), median(costs[0]),
+		median(costs[1]), median(costRatios))
 }
 
 func median(list []float64) float64 {
@@ -171,23 +198,18 @@ func throughput(ours, theirs *node, rounds, scale int) error {
 	fmt.Printf("%-5s %-9s %14s %14s %7s   %10s %10s %7s\n", "test", "pipeline", "covey req/s", "redis req/s", "ratio", "covey µs", "redis µs", "ratio")
 	for _, depth := range []struct{ pipeline, requests int }{{1, 300_000}, {16, 3_000_000}, {100, 6_000_000}} {
 		for _, test := range []string{"set", "get"} {
-			var rates, costs [2][]float64
-			var rateRatios, costRatios []float64
+			var pairs pairs
 			for range rounds {
-				var pair [2]sample
 				for i, n := range []*node{ours, theirs} {
-					s, err := n.benchmark(test, depth.requests/scale, depth.pipeline)
+					s, err := n.redisBenchmark(depth.requests/scale, depth.pipeline, "-t", test)
 					if err != nil {
 						return err
 					}
-					pair[i] = s
-					rates[i], costs[i] = append(rates[i], s.perSecond), append(costs[i], s.cpuMicros)
+					pairs.add(i, s)
 				}
-				rateRatios = append(rateRatios, pair[0].perSecond/pair[1].perSecond)
-				costRatios = append(costRatios, pair[0].cpuMicros/pair[1].cpuMicros)
 			}
-			fmt.Printf("%-5s %-9d %14.0f %14.0f %7.2f   %10.2f %10.2f %7.2f\n", test, depth.pipeline, median(rates[0]), median(rates[1]),
-				median(rateRatios), median(costs[0]), median(costs[1]), median(costRatios))
+			fmt.Printf("%-5s %-9d ", test, depth.pipeline)
+			pairs.print()
 		}
 	}
 	return nil

@@ -18,6 +18,7 @@ const (
 	loadedMachine  = 2 * time.Second             // what other tests on the same two cores may add
 	replicationLag = time.Second                 // far above the lag of a loopback replica
 	backOnline     = 30 * time.Second            // until a node that was killed has caught up
+	patientTimeout = 15 * time.Second            // node timeout where no failover is wanted, although the load may starve nodes
 )
 
 func startC6NoFullCoverage(t testing.TB) *testkit.Topology {
@@ -140,6 +141,9 @@ func TestReshardUnderLoad(t *testing.T) {
 	t.Parallel()
 	testkit.Need(t, "redis-cli")
 	top := startC6NoFullCoverage(t)
+	for _, node := range top.Nodes {
+		node.Want(t, "+OK", "CONFIG", "SET", "cluster-node-timeout", strconv.Itoa(int(patientTimeout.Milliseconds())))
+	}
 	l := newLoad(t, top, loadKeys(t))
 	slots := intFromEnv(t, "COVEY_SLOTS", 200)
 	l.start()

@@ -1,13 +1,18 @@
 package tests
 
 import (
+	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -44,6 +49,97 @@ func TestUpLeavesANodeWithoutClusterAlone(t *testing.T) {
 	if err != nil || strings.Contains(string(conf), "0-5460") {
 		t.Errorf("the first node took slots (%v): %s", err, conf)
 	}
+}
+
+// up is a running "covey up".
+type up struct {
+	cmd *exec.Cmd
+	log *strings.Builder // what it printed so far
+	out *bufio.Reader
+}
+
+func startUp(t *testing.T, dir string, port int) *up {
+	t.Helper()
+	u := &up{cmd: exec.Command(testkit.Covey(t).Path, "up", "--port", strconv.Itoa(port), "--dir", dir, "--timeout", "2s"), log: &strings.Builder{}}
+	pipe, err := u.cmd.StdoutPipe()
+	must(t, err)
+	u.out = bufio.NewReader(pipe)
+	must(t, u.cmd.Start())
+	t.Cleanup(func() {
+		if u.cmd.ProcessState == nil {
+			_ = u.cmd.Process.Signal(os.Interrupt)
+			_ = u.cmd.Wait()
+		}
+		if t.Failed() {
+			t.Log(u.log.String())
+		}
+	})
+	return u
+}
+
+// await reads until a line matches, and returns it.
+func (u *up) await(t *testing.T, pattern string) string {
+	t.Helper()
+	want := regexp.MustCompile(pattern)
+	for {
+		line, err := u.out.ReadString('\n')
+		u.log.WriteString(line)
+		if want.MatchString(line) {
+			return line
+		}
+		if err != nil {
+			t.Fatalf("no %q: %v", pattern, err)
+		}
+		if width := len([]rune(strings.TrimSuffix(line, "\n"))); width > 100 || strings.ContainsRune(line, '\x1b') {
+			t.Errorf("%d columns: %q", width, line)
+		}
+	}
+}
+
+func (u *up) stop(t *testing.T) {
+	t.Helper()
+	must(t, u.cmd.Process.Signal(os.Interrupt))
+	u.await(t, "^Stopping: saving")
+	must(t, u.cmd.Wait())
+}
+
+// upWithin is how long a new cluster may take until it is ready.
+const upWithin = 5 * time.Second
+
+// TestUp runs a whole cluster: it is ready soon, tells of a primary that is killed and of its successor, saves when it is
+// stopped and goes on with data and roles.
+func TestUp(t *testing.T) {
+	t.Parallel()
+	dir, port := t.TempDir(), portsInARow(t, 6)
+	u := startUp(t, dir, port)
+	ready := u.await(t, `^Cluster ready after`)
+	var seconds float64
+	if _, err := fmt.Sscanf(ready, "Cluster ready after %f s", &seconds); err != nil || seconds > (upWithin+loadedMachine).Seconds() {
+		t.Errorf("%v: %s", err, ready)
+	}
+	row := strings.Fields(u.await(t, fmt.Sprintf("127.0.0.1:%d .*primary", port)))
+	u.await(t, fmt.Sprintf(`redis-cli -c -p %d set hello world`, port))
+	redisCLI(t, "-c", "-p", strconv.Itoa(port), "SET", "hello", "world") // slot 866, of the first node
+	redisCLI(t, "-p", strconv.Itoa(port), "WAIT", "1", "2000")
+
+	pid, err := strconv.Atoi(row[1])
+	must(t, err)
+	must(t, syscall.Kill(pid, syscall.SIGKILL))
+	u.await(t, fmt.Sprintf(`127\.0\.0\.1:%d ended`, port))
+	u.await(t, fmt.Sprintf(`127\.0\.0\.1:%d is now primary, ok, slots 0-5460`, port+3))
+	u.stop(t)
+
+	u = startUp(t, dir, port)
+	u.await(t, `^Cluster ready after`)
+	u.await(t, fmt.Sprintf(`127\.0\.0\.1:%d .*replica +127\.0\.0\.1:%d`, port, port+3))
+	u.await(t, fmt.Sprintf(`127\.0\.0\.1:%d .*primary +0-5460`, port+3))
+	contains(t, redisCLI(t, "-c", "-p", strconv.Itoa(port+1), "GET", "hello"), "world")
+	again, err := exec.Command(testkit.Covey(t).Path, "up", "--port", strconv.Itoa(port), "--dir", dir).CombinedOutput()
+	if err == nil {
+		t.Error("a second one started")
+	}
+	contains(t, string(again), `another "covey up" runs on `+dir)
+	u.stop(t)
 }
 
 // portsInARow looks for ports that follow each other and are free, with those of their buses.

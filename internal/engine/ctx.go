@@ -19,6 +19,7 @@ type Ctx struct {
 	W    *Worker
 
 	e        *Engine
+	seen     *seen          // what was found out about the command before its turn; nil mostly
 	keys     []keyspace.Key // in the order of the row's key specs
 	keyRefs  []spec.KeyRef
 	held     uint64 // shards locked by this command

@@ -91,7 +91,13 @@ func (c *Ctx) dropReply(mark outMark) {
 
 // admit finds the command and applies the checks that need no key. nil: the refusal has been replied.
 func (c *Ctx) admit() *Command {
-	cmd, container := c.e.lookup(c.Args)
+	var cmd *Command
+	var container *spec.Row
+	if c.seen != nil {
+		cmd = c.seen.cmd
+	} else {
+		cmd, container = c.e.lookup(c.Args)
+	}
 	if cmd == nil || cmd.run == nil {
 		if c.spokenByBrowser() {
 			c.S.closeAfterReply()
@@ -294,7 +300,11 @@ func (c *Ctx) finish() {
 // findKeys fills c.keys and returns the set of shards they live in; false when an error has been replied.
 func (c *Ctx) findKeys(cmd *Command) (set uint64, ok bool) {
 	if cmd.simple > 0 {
-		c.keys = append(c.keys, c.e.hasher.Key(c.Args[cmd.simple]))
+		if c.seen != nil && c.seen.cmd == cmd {
+			c.keys = append(c.keys, c.seen.key)
+		} else {
+			c.keys = append(c.keys, c.e.hasher.Key(c.Args[cmd.simple]))
+		}
 		return shardBit(c.keys[0].Slot), true
 	}
 	if cmd.shardPubSub {

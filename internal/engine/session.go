@@ -226,7 +226,7 @@ func (s *Session) Process(w *Worker, in []byte) int {
 		s.parser.Limits.MaxBulk = s.e.Settings.MaxBulk.Load()
 	}
 	for used < len(in) && s.state == stateOpen && w.Out.Len() < visitOutputBytes {
-		n, err := s.parser.Parse(in[used:], &w.cmd)
+		n, err := c.take(in[used:])
 		if err != nil {
 			c.protocolError(err)
 			used = len(in)
@@ -236,8 +236,7 @@ func (s *Session) Process(w *Worker, in []byte) int {
 			s.more = false
 			break
 		}
-		if len(w.cmd.Args) > 0 {
-			c.Args = w.cmd.Args
+		if len(c.Args) > 0 {
 			before := len(c.raw)
 			if s.primaryLink {
 				c.raw = append(c.raw, in[used:used+n]...)
@@ -253,7 +252,8 @@ func (s *Session) Process(w *Worker, in []byte) int {
 		used += n
 	}
 	w.kick()
-	c.S, c.Args = nil, nil
+	w.ahead.end(in)
+	c.S, c.Args, c.seen = nil, nil, nil
 	return used
 }
 

@@ -18,6 +18,7 @@ type Worker struct {
 	e       *Engine
 	ctx     Ctx
 	cmd     resp.Command
+	ahead   ahead
 	effects effects
 	spare   *multi // the memory of a transaction that is over, for the next
 	scratch []byte

@@ -35,6 +35,7 @@ func (p *Part) detachDB(db int) *trash {
 		return nil
 	}
 	p.dbs[db] = nil
+	p.shown.set(db, nil)
 	return p.putAside(d)
 }
 
@@ -77,7 +78,11 @@ func (p *Part) freeNow(r *trash) {
 }
 
 // SwapDB exchanges two databases.
-func (p *Part) SwapDB(a, b int) { p.dbs[a], p.dbs[b] = p.dbs[b], p.dbs[a] }
+func (p *Part) SwapDB(a, b int) {
+	p.dbs[a], p.dbs[b] = p.dbs[b], p.dbs[a]
+	p.shown.set(a, p.dbs[a])
+	p.shown.set(b, p.dbs[b])
+}
 
 // FreeSome frees about budget records of what was put aside, fewer when they are big, and goes on giving big blocks back
 // to the system. It returns how many more there are that can be freed at once. What waits for a cut is not among them: it

@@ -89,6 +89,7 @@ type Options struct {
 type Part struct {
 	arena    *mem.Arena
 	dbs      []*database // by index; nil until the first key is put there
+	shown    shown       // the same, for who has no lock
 	dropper  Dropper
 	hasher   Hasher // of members
 	shard    int
@@ -117,7 +118,7 @@ type database struct {
 
 // New is an empty part.
 func New(o Options) *Part {
-	return &Part{arena: o.Arena, dbs: make([]*database, o.Databases), dropper: o.Dropper, shard: o.Shard, wordsMax: wordsMax}
+	return &Part{arena: o.Arena, dbs: make([]*database, o.Databases), shown: make(shown, o.Databases), dropper: o.Dropper, shard: o.Shard, wordsMax: wordsMax}
 }
 
 // SetHasher sets what hashes members. It must be set before the first value with members is put, and stays then.
@@ -153,6 +154,7 @@ func (p *Part) table(db int, s slot.ID) *slotTable {
 func (p *Part) database(db int) *database {
 	if p.dbs[db] == nil {
 		p.dbs[db] = newDatabase()
+		p.shown.set(db, p.dbs[db])
 	}
 	return p.dbs[db]
 }

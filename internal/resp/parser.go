@@ -89,6 +89,15 @@ func (p *Parser) Parse(buf []byte, cmd *Command) (n int, err error) {
 	return p.resume(buf, cmd)
 }
 
+// Whole is Parse for a look at what follows: it knows a command only if that is the common case and there as a whole. It
+// changes neither the Parser nor buf; n is 0 for anything else.
+func (p *Parser) Whole(buf []byte, cmd *Command) (n int) {
+	if p.pos != 0 || p.scanned != 0 || p.Limits.Unauthenticated {
+		return 0
+	}
+	return p.whole(buf, cmd)
+}
+
 func (p *Parser) maxBulk() int64 {
 	if p.Limits.MaxBulk == 0 {
 		return defaultMaxBulk

@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"github.com/covey-db/covey/internal/keyspace"
+	"github.com/covey-db/covey/internal/resp"
+)
+
+// A command with one key spends more than half of its time waiting for memory: the slot's table, the cells, the record, one
+// after the other. So a worker looks at some commands of a pipeline before the first of them runs, and has the processor fetch
+// what all of them are going to need. The waiting of one then overlaps with that of the others.
+//
+// Looking decides nothing: whether a command may run, where its key is and what it holds is found out when its turn comes,
+// under the shard's lock. A command that could change how the next one is read (AUTH, RESET, SELECT, MULTI and all others
+// without a key) ends the look.
+
+// aheadMax is how many commands are looked at together. A processor has some 16 to 64 misses under way at a time.
+const aheadMax = 16
+
+// seen is what was found out about a command before its turn.
+type seen struct {
+	input resp.Command
+	bytes int      // of the input that it takes
+	cmd   *Command // nil when it is no command with a single key
+	key   keyspace.Key
+}
+
+// ahead are the commands that a worker has looked at and not yet executed, list[next:count].
+type ahead struct {
+	next, count int
+	list        [aheadMax]seen
+}
+
+// sharedInputBytes is the size up to which a buffer is kept by its transport anyway.
+const sharedInputBytes = 64 << 10
+
+// end forgets the commands of in: if their turn has not come it will in another call. A big buffer is not kept alive.
+func (a *ahead) end(in []byte) {
+	a.next, a.count = 0, 0
+	if cap(in) <= sharedInputBytes {
+		return
+	}
+	for i := range a.list {
+		one := &a.list[i]
+		clear(one.input.Args[:cap(one.input.Args)])
+		one.key.Bytes = nil
+	}
+}
+
+// take makes the next command of in the one under way. n is the number of bytes it takes, 0 when it is not there as a whole.
+func (c *Ctx) take(in []byte) (n int, err error) {
+	a := &c.W.ahead
+	if a.next == a.count && !c.look(in) {
+		n, err = c.S.parser.Parse(in, &c.W.cmd)
+		c.Args, c.seen = c.W.cmd.Args, nil
+		return n, err
+	}
+	one := &a.list[a.next]
+	a.next++
+	c.Args, c.seen = one.input.Args, one
+	if one.cmd == nil {
+		c.seen = nil
+	}
+	return one.bytes, nil
+}
+
+// look fills the list from in; false when the first command needs the careful parser.
+func (c *Ctx) look(in []byte) bool {
+	a := &c.W.ahead
+	a.next, a.count = 0, 0
+	for at := 0; a.count < aheadMax; {
+		one := &a.list[a.count]
+		one.bytes = c.S.parser.Whole(in[at:], &one.input)
+		if one.bytes == 0 {
+			break
+		}
+		at += one.bytes
+		a.count++
+		if a.count == 1 && at == len(in) {
+			one.cmd = nil // it is alone: nothing would overlap
+			return true
+		}
+		if !c.recognise(one) {
+			break
+		}
+	}
+	if a.count > 1 {
+		c.warm()
+	}
+	return a.count > 0
+}
+
+// recognise finds the command and its key; false when it has not exactly one.
+func (c *Ctx) recognise(one *seen) bool {
+	one.cmd = nil
+	if len(one.input.Args) == 0 {
+		return false
+	}
+	cmd, _ := c.e.lookup(one.input.Args)
+	if cmd == nil || cmd.run == nil || cmd.simple == 0 || cmd.simple >= len(one.input.Args) {
+		return false
+	}
+	one.cmd = cmd
+	one.key = c.e.hasher.Key(one.input.Args[cmd.simple])
+	c.shardOf(&one.key).Part.WarmTable(c.S.db, &one.key)
+	return true
+}
+
+func (c *Ctx) shardOf(k *keyspace.Key) *Shard { return &c.e.shards[keyspace.ShardOf(k.Slot)] }
+
+// warm fetches the cells and then the records. A shard that somebody has is left out: waiting would cost more than a miss.
+func (c *Ctx) warm() {
+	list := c.W.ahead.list[:c.W.ahead.count]
+	for i := range list {
+		one := &list[i]
+		if one.cmd == nil {
+			continue
+		}
+		if s := c.shardOf(&one.key); s.mu.TryLock() {
+			s.Part.WarmCells(c.S.db, &one.key, one.cmd.write)
+			s.mu.Unlock()
+		}
+	}
+	for i := range list {
+		one := &list[i]
+		if one.cmd == nil {
+			continue
+		}
+		if s := c.shardOf(&one.key); s.mu.TryLock() {
+			s.Part.WarmRecord(c.S.db, &one.key)
+			s.mu.Unlock()
+		}
+	}
+}

@@ -197,28 +197,17 @@ func replyRange(c *engine.Ctx, l *object.List, index, count int64, back bool) {
 	c.Array(int(count))
 	it := l.Iter(index, back)
 	for count > 0 {
-		var big []byte // is replied by Bulk, which does not copy it twice
-		c.Append(func(dst []byte, _ resp.Version) []byte {
-			for ; count > 0 && len(dst) < engine.PieceBytes; count-- {
-				e, _ := it.Next()
-				switch {
-				case e.IsInt:
-					dst = resp.AppendBulkInt(dst, e.Int)
-				case len(e.Str) < bigElem:
-					dst = resp.AppendBulk(dst, e.Str)
-				default:
-					big = e.Str
-					return dst
-				}
-			}
+		ended := false
+		c.AppendPart(func(dst []byte, _ resp.Version) []byte {
+			dst, n := it.AppendBulks(dst, count, engine.PieceBytes)
+			count -= n
+			ended = len(dst) < engine.PieceBytes
 			return dst
 		})
-		if big != nil {
-			c.Bulk(big)
+		if count > 0 && ended { // before an element that Bulk does not copy twice
+			e, _ := it.Next()
+			c.Bulk(e.Str)
 			count--
 		}
 	}
 }
-
-// bigElem is the length from which an element is replied by itself.
-const bigElem = 16 << 10

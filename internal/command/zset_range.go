@@ -233,7 +233,7 @@ func cmdZRange(c *engine.Ctx, form zrangeForm) {
 	it := z.At(first, q.reverse)
 	for n > 0 {
 		some := min(n, rangeAtOnce)
-		c.Append(func(dst []byte, v resp.Version) []byte { return appendRange(dst, v, &it, some, q.withScores) })
+		c.AppendPart(func(dst []byte, v resp.Version) []byte { return appendRange(dst, v, &it, some, q.withScores) })
 		n -= some
 	}
 }

@@ -101,13 +101,18 @@ func (c *Ctx) Verbatim(text string) {
 	c.W.Out.buf = resp.AppendVerbatim(c.W.Out.buf, c.S.proto, "txt", text)
 }
 
-// Append gives codecs the raw buffer: fn appends a well-formed reply. One that may become long is best appended by several
-// calls, each of which ends when there are PieceBytes.
+// Append gives codecs the raw buffer: fn appends a well-formed reply.
 func (c *Ctx) Append(fn func(dst []byte, v resp.Version) []byte) {
+	c.W.Out.buf = fn(c.W.Out.buf, c.S.proto)
+}
+
+// AppendPart is Append for replies that may become long: they are best appended by several calls, each of which ends when
+// there are PieceBytes. What was appended before may have become a piece, so fn must not know of a place in it.
+func (c *Ctx) AppendPart(fn func(dst []byte, v resp.Version) []byte) {
 	if len(c.W.Out.buf) >= PieceBytes {
 		c.W.Out.piece()
 	}
-	c.W.Out.buf = fn(c.W.Out.buf, c.S.proto)
+	c.Append(fn)
 }
 
 // Err replies an error. The text carries its code ("ERR ...", "WRONGTYPE ...").

@@ -22,6 +22,7 @@ const dropAll = 1 << 62
 type Dropper struct {
 	arena *mem.Arena
 	trash []dropped
+	left  int64 // of all trash
 	freed int64 // values that were put aside and are gone
 }
 
@@ -48,6 +49,8 @@ func (d *Dropper) Drop(t keyspace.Type, e keyspace.Encoding, root mem.Ref, lengt
 			return
 		}
 	}
+	v.left = max(v.left, 1)
+	d.left += v.left
 	d.trash = append(d.trash, v)
 }
 
@@ -57,16 +60,16 @@ func (d *Dropper) FreeSome(budget int) (left int64) {
 		last := &d.trash[len(d.trash)-1]
 		spent, done := last.free(d.arena, budget)
 		budget -= spent
+		d.left -= last.left
 		last.left = max(last.left-int64(spent), 1)
 		if done {
 			d.trash = d.trash[:len(d.trash)-1]
 			d.freed++
+			continue
 		}
+		d.left += last.left
 	}
-	for _, v := range d.trash {
-		left += v.left
-	}
-	return left
+	return d.left
 }
 
 // Trash is the number of values that were put aside: those that wait and those that are gone.

@@ -102,6 +102,7 @@ func start(name, dir string, words ...string) (*node, error) {
 	}
 	args := append(words[1:], "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", home, "--save", "", "--logfile", filepath.Join(home, "log"))
 	n := &node{name: name, port: port, cmd: exec.Command(words[0], args...), dir: home}
+	n.cmd.Stderr = os.Stderr
 	if err := n.cmd.Start(); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/covey-db/covey/internal/invariant"
 )
 
 // Store holds the values in force. All its methods may be called by any goroutine, but hooks must not change the store.
@@ -50,7 +52,9 @@ func (s *Store) Hook(name string, apply func(Value) error) {
 func (s *Store) HookAll(names []string, apply func(Snapshot) error) {
 	h := &hook{apply: apply}
 	for _, name := range names {
-		h.rows = append(h.rows, rowOf(name))
+		row := rowOf(name)
+		invariant.That(table().rows[row].NoEffect == "", "the table says that "+name+" has no effect")
+		h.rows = append(h.rows, row)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -42,7 +42,7 @@ func watchingDirectives() []Directive {
 func hiddenDirectives() []Directive {
 	return []Directive{
 		{Name: "aof-disable-auto-gc", Kind: Bool, Is: Hidden, Default: "no"},
-		{Name: "cluster-ping-interval", Kind: Number, Is: Hidden, Max: int64Max, Default: "0", NoEffect: "the bus derives its pace from cluster-node-timeout"},
+		{Name: "cluster-ping-interval", Kind: Number, Is: Hidden, Max: int64Max, Default: "0"},
 		{Name: "key-load-delay", Kind: Number, Is: Hidden, Min: int32Min, Max: int32Max, Default: "0"},
 		{Name: "loading-process-events-interval-bytes", Kind: Number, Is: Hidden, Min: 1024, Max: int32Max, Default: "2097152", NoEffect: "clients are served by loops of their own during loading"},
 		{Name: "rdb-key-save-delay", Kind: Number, Is: Hidden, Min: int32Min, Max: int32Max, Default: "0"},

@@ -103,8 +103,8 @@ func appendFileDirectives() []Directive {
 
 func collectionDirectives() []Directive {
 	return []Directive{
-		{Name: "hash-max-listpack-entries", Alias: "hash-max-ziplist-entries", Kind: Number, Max: int64Max, Default: "512", NoEffect: "there are no hashes yet"},
-		{Name: "hash-max-listpack-value", Alias: "hash-max-ziplist-value", Kind: Memory, Max: int64Max, Default: "64", NoEffect: "there are no hashes yet"},
+		{Name: "hash-max-listpack-entries", Alias: "hash-max-ziplist-entries", Kind: Number, Max: int64Max, Default: "512"},
+		{Name: "hash-max-listpack-value", Alias: "hash-max-ziplist-value", Kind: Memory, Max: int64Max, Default: "64"},
 		{Name: "list-max-listpack-size", Alias: "list-max-ziplist-size", Kind: Number, Min: int32Min, Max: int32Max, Default: "-2"},
 		{Name: "list-compress-depth", Kind: Number, Max: int32Max, Default: "0", NoEffect: "nodes of lists are not compressed"},
 		{Name: "set-max-intset-entries", Kind: Number, Max: int64Max, Default: "512"},

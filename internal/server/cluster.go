@@ -61,7 +61,7 @@ func (s *Server) clusterSettings() bus.Settings {
 	}
 	set.Core = core.Config{
 		NodeTimeout:           clock.Millis(c.Int("cluster-node-timeout")),
-		PingInterval:          0,
+		PingInterval:          clock.Millis(c.Int("cluster-ping-interval")),
 		ReplicaValidityFactor: c.Int("cluster-replica-validity-factor"),
 		ReplicaPingPeriod:     clock.Millis(c.Int("repl-ping-replica-period") * 1000),
 		MigrationBarrier:      int(c.Int("cluster-migration-barrier")),

@@ -106,7 +106,8 @@ func (s *Server) puts() []put {
 
 // clusterDirectives are those that the bus reads again when they change.
 var clusterDirectives = []string{
-	"port", "tls-port", "tls-cluster", "tls-replication", "cluster-announce-tls-port", "repl-ping-replica-period", "cluster-link-sendbuf-limit", "cluster-node-timeout", "cluster-announce-ip", "cluster-announce-port", "cluster-announce-bus-port", "cluster-announce-hostname",
+	"port", "tls-port", "tls-cluster", "tls-replication", "cluster-announce-tls-port", "repl-ping-replica-period", "cluster-link-sendbuf-limit",
+	"cluster-node-timeout", "cluster-ping-interval", "cluster-announce-ip", "cluster-announce-port", "cluster-announce-bus-port", "cluster-announce-hostname",
 	"cluster-announce-human-nodename", "cluster-preferred-endpoint-type", "cluster-migration-barrier",
 	"cluster-allow-replica-migration", "cluster-replica-validity-factor", "cluster-replica-no-failover", "cluster-require-full-coverage",
 }

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"net"
 	"os"
+	"runtime/debug"
 	"sync/atomic"
 	"syscall"
 
@@ -214,6 +215,20 @@ func (r *runner) carry(c *conn) (carried int, direct bool) {
 	return copy(r.buf, c.in), true
 }
 
+// outgrownMin is from how many bytes on a buffer that is not needed any more is given back at once. The collector would wait
+// until the heap is twice as large, and a value of half a gigabyte would take four times its size while it arrives.
+const outgrownMin = 32 << 20
+
+// outgrown is told of a buffer that has been dropped.
+func (g *Loops) outgrown(size int) {
+	if size >= outgrownMin && g.givesBack.CompareAndSwap(false, true) {
+		go func() {
+			debug.FreeOSMemory()
+			g.givesBack.Store(false)
+		}()
+	}
+}
+
 // room makes space behind the unused input and returns it: as much as the pending value needs, but never more than
 // doubles what has really arrived.
 func (r *runner) room(c *conn) []byte {
@@ -224,7 +239,9 @@ func (r *runner) room(c *conn) []byte {
 	if cap(c.in)-len(c.in) < want {
 		grown := make([]byte, len(c.in), len(c.in)+want)
 		copy(grown, c.in)
+		had := cap(c.in)
 		c.in = grown
+		r.l.group.outgrown(had)
 	}
 	return c.in[len(c.in):cap(c.in)]
 }
@@ -246,7 +263,11 @@ func (r *runner) process(c *conn, in []byte, direct bool) bool {
 		used = c.s.Process(r.w, in)
 		mine = r.end(batch)
 	}
+	had := cap(c.in)
 	c.keep(in[used:], direct)
+	if cap(c.in) < had {
+		r.l.group.outgrown(had)
+	}
 	if !mine {
 		r.bringBack(c)
 		return false
@@ -266,6 +287,8 @@ func (c *conn) keep(rest []byte, direct bool) {
 		c.in = append(c.in[:0], rest...)
 	case direct:
 		c.in = append(make([]byte, 0, max(len(rest)*2, 512)), rest...)
+	case len(rest) != len(c.in) && cap(c.in) >= outgrownMin && len(rest) < cap(c.in)/2:
+		c.in = append(make([]byte, 0, max(len(rest), readBytes)), rest...)
 	case len(rest) != len(c.in):
 		n := copy(c.in, rest)
 		c.in = c.in[:n]

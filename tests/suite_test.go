@@ -84,3 +84,47 @@ func TestEventLoopsAreMeasured(t *testing.T) {
 		}
 	}
 }
+
+// DEBUG SLEEP stops the whole node: nobody is served, and a cluster takes the node for dead.
+func TestDebugSleepStopsTheNode(t *testing.T) {
+	s := startWholeNode(t, "enable-debug-command yes")
+	sleeper, other := s.Dial(t), s.Dial(t)
+	start := time.Now()
+	must(t, sleeper.Send("DEBUG", "SLEEP", "0.5"))
+	testkit.Elapse(100 * time.Millisecond) // it sleeps now
+	other.Want(t, "+PONG", "PING")
+	if took := time.Since(start); took < 450*time.Millisecond {
+		t.Errorf("a sleeping node answered after %v", took)
+	}
+	if v := sleeper.Next(t); v.String() != "+OK" {
+		t.Error(v)
+	}
+}
+
+// A command that is redirected is refused and not called.
+func TestRedirectedCommandsAreNoCalls(t *testing.T) {
+	top := testkit.StartCluster(t, testkit.ClusterOptions{Primaries: 3})
+	node := top.Nodes[0]
+	node.Want(t, "+OK", "CONFIG", "RESETSTAT")
+	node.Want(t, "-MOVED 12182...", "SET", keyOfNode2, "v")
+	stats := node.Do(t, "INFO", "commandstats").Plain()
+	if !strings.Contains(stats, "cmdstat_set:calls=0,usec=0,usec_per_call=0.00,rejected_calls=1,failed_calls=0") {
+		t.Error(stats)
+	}
+}
+
+// A replica that restarts keeps what is due until its primary says so, in a cluster too.
+func TestClusterReplicaKeepsExpiredKeysAtItsStart(t *testing.T) {
+	top := testkit.StartCluster(t, testkit.ClusterOptions{Primaries: 1, Replicas: []int{0}, Conf: []string{"enable-debug-command yes"}})
+	primary, replica := top.Nodes[0], top.Nodes[1]
+	primary.Want(t, "+OK", "DEBUG", "SET-ACTIVE-EXPIRE", "0")
+	primary.Want(t, "+OK", "SET", "k", "v", "PX", "300")
+	eventuallyReply(t, replicaWithin, replica, ":1", "DBSIZE")
+	replica.Want(t, "+OK", "SAVE")
+	replica.Stop(t)
+	testkit.Elapse(400 * time.Millisecond) // the key is due
+	replica.Restart(t)
+	replica.Want(t, ":1", "DBSIZE")
+	primary.Want(t, "+OK", "DEBUG", "SET-ACTIVE-EXPIRE", "1")
+	eventuallyReply(t, replicaWithin, replica, ":0", "DBSIZE")
+}

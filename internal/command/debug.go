@@ -43,21 +43,22 @@ const anyNumber = math.MaxInt
 
 func debugSubs(d Deps) map[string]debugSub {
 	return map[string]debugSub{
-		"HELP":                     {2, 2, cmdDebugHelp},
-		"SLEEP":                    {3, 3, func(c *engine.Ctx) { cmdDebugSleep(c, d.Freeze) }},
-		"CONFIG-REWRITE-FORCE-ALL": {2, 2, func(c *engine.Ctx) { cmdConfigRewrite(c, d.RewriteConfigAll) }},
-		"DIGEST":                   {2, 2, cmdDebugDigest},
-		"DIGEST-VALUE":             {2, anyNumber, cmdDebugDigestValue},
-		"OBJECT":                   {3, 3, cmdDebugObject},
-		"SET-ACTIVE-EXPIRE":        {3, 3, cmdDebugSetActiveExpire},
-		"SET-DISABLE-DENY-SCRIPTS": {3, 3, cmdDebugDenyScripts},
-		"CHANGE-REPL-ID":           {2, 2, func(c *engine.Ctx) { cmdDebugChangeReplID(c, d.NewReplID) }},
-		"RELOAD":                   {2, anyNumber, func(c *engine.Ctx) { cmdDebugReload(c, d.Reload) }},
-		"LOADAOF":                  {2, 2, func(c *engine.Ctx) { cmdDebugLoadFile(c, d.ReloadAppendFile) }},
-		"AOF-FLUSH-SLEEP":          {3, 3, func(c *engine.Ctx) { cmdDebugSlowFile(c, d.SlowAppendFile) }},
-		"POPULATE":                 {3, 5, cmdDebugPopulate},
-		"PROTOCOL":                 {3, 3, cmdDebugProtocol},
-		"STRINGMATCH-LEN":          {4, 4, cmdDebugStringMatch},
+		"HELP":                         {2, 2, cmdDebugHelp},
+		"SLEEP":                        {3, 3, func(c *engine.Ctx) { cmdDebugSleep(c, d.Freeze) }},
+		"CONFIG-REWRITE-FORCE-ALL":     {2, 2, func(c *engine.Ctx) { cmdConfigRewrite(c, d.RewriteConfigAll) }},
+		"DIGEST":                       {2, 2, cmdDebugDigest},
+		"DIGEST-VALUE":                 {2, anyNumber, cmdDebugDigestValue},
+		"OBJECT":                       {3, 3, cmdDebugObject},
+		"SET-ACTIVE-EXPIRE":            {3, 3, cmdDebugSetActiveExpire},
+		"SET-DISABLE-DENY-SCRIPTS":     {3, 3, cmdDebugDenyScripts},
+		"SET-SKIP-CHECKSUM-VALIDATION": {3, 3, cmdDebugSkipChecksums},
+		"CHANGE-REPL-ID":               {2, 2, func(c *engine.Ctx) { cmdDebugChangeReplID(c, d.NewReplID) }},
+		"RELOAD":                       {2, anyNumber, func(c *engine.Ctx) { cmdDebugReload(c, d.Reload) }},
+		"POPULATE":                     {3, 5, cmdDebugPopulate},
+		"PROTOCOL":                     {3, 3, cmdDebugProtocol},
+		"STRINGMATCH-LEN":              {4, 4, cmdDebugStringMatch},
+		"LOADAOF":                      {2, 2, func(c *engine.Ctx) { cmdDebugLoadFile(c, d.ReloadAppendFile) }},
+		"AOF-FLUSH-SLEEP":              {3, 3, func(c *engine.Ctx) { cmdDebugSlowFile(c, d.SlowAppendFile) }},
 
 		"QUICKLIST-PACKED-THRESHOLD": {3, 3, cmdDebugPlainElements},
 		"JMAP":                       {2, 2, cmdDebugNothing},
@@ -105,6 +106,14 @@ func cmdDebugNothing(c *engine.Ctx) { c.OK() }
 func cmdDebugPauseCron(c *engine.Ctx) {
 	if n, ok := c.Int(2); ok {
 		c.Engine().Settings.CronPaused.Store(n != 0)
+		c.OK()
+	}
+}
+
+// cmdDebugSkipChecksums says whether RESTORE looks at the checksum of its payload.
+func cmdDebugSkipChecksums(c *engine.Ctx) {
+	if n, ok := c.Int(2); ok {
+		c.Engine().Settings.SkipChecksums.Store(n != 0)
 		c.OK()
 	}
 }
@@ -364,6 +373,8 @@ func cmdDebugHelp(c *engine.Ctx) {
 		"    Whether expired keys are removed before anybody asks for them.",
 		"SET-DISABLE-DENY-SCRIPTS <0|1>",
 		"    Whether scripts may call commands that are not for scripts.",
+		"SET-SKIP-CHECKSUM-VALIDATION <0|1>",
+		"    Whether RESTORE takes payloads whose checksum is wrong.",
 		"SLEEP <seconds>",
 		"    Stop serving for some time. Decimals allowed.",
 		"STRINGMATCH-LEN <pattern> <string>",

@@ -61,6 +61,7 @@ type machine struct {
 	c          *engine.Ctx      // the command that runs it
 	program    *script.Program  // of EVAL, or nil
 	function   *script.Function // of FCALL
+	debug      *debugRun        // the program is debugged; nil for none
 	keys, args [][]byte
 }
 
@@ -252,6 +253,9 @@ func (s *Scripts) cmdEval(c *engine.Ctx, sum, readOnly bool) {
 	if !ok {
 		return
 	}
+	if !sum && s.debugs(c, n, readOnly) {
+		return
+	}
 	var p *script.Program
 	if sum {
 		if p = s.bySum(c.Arg(1)); p == nil {
@@ -304,7 +308,7 @@ func (m *machine) runFor(c *engine.Ctx, n int, o engine.ScriptOptions) {
 	o.Stop = m.stop
 	m.c, m.keys, m.args = c, c.Args[3:3+n], c.Args[3+n:]
 	c.RunScript(o, m.execute)
-	m.c, m.keys, m.args, m.program, m.function = nil, nil, nil, nil, nil
+	m.c, m.keys, m.args, m.program, m.function, m.debug = nil, nil, nil, nil, nil, nil
 	m.scripts.giveBack(c.Engine(), m)
 }
 
@@ -312,7 +316,9 @@ func (m *machine) run(s *engine.Script) {
 	m.Script = s
 	r := &m.reply
 	r.Out, r.Proto = m.vm.Buffer(), m.c.Proto()
-	if m.program != nil {
+	if m.debug != nil {
+		m.runDebugged(r)
+	} else if m.program != nil {
 		m.vm.Eval(m, m.program, m.keys, m.args, r)
 	} else {
 		m.vm.Call(m, m.function, m.keys, m.args, r)
@@ -383,21 +389,10 @@ func kill(c *engine.Ctx, eval bool) {
 	c.OK()
 }
 
-func cmdScriptDebug(c *engine.Ctx) {
-	switch {
-	case c.ArgIs(2, "NO"):
-		c.OK()
-	case c.ArgIs(2, "YES"), c.ArgIs(2, "SYNC"):
-		c.Err("ERR SCRIPT DEBUG is not supported")
-	default:
-		c.Err("ERR Use SCRIPT DEBUG YES/SYNC/NO")
-	}
-}
-
 func cmdScriptHelp(c *engine.Ctx) {
 	replyHelp(c,
 		"DEBUG (YES|SYNC|NO)",
-		"    Scripts cannot be debugged: only NO is accepted.",
+		"    Whether the next EVAL is debugged, and whether the changes it makes stay (SYNC).",
 		"EXISTS <sha1> [<sha1> ...]",
 		"    Tell which of the scripts are cached.",
 		"FLUSH [ASYNC|SYNC]",

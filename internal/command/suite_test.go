@@ -46,3 +46,27 @@ func TestValuesFreedLaterAreCounted(t *testing.T) {
 	h.e.ResetStats()
 	memory(0, 0)
 }
+
+// What a damaged payload is refused for stands in the log, and the checksum can be left out of the question.
+func TestDamagedPayloadsAreLogged(t *testing.T) {
+	var logged []string
+	h := newHarnessWith(t, harnessOptions{deps: Deps{LogWarning: func(text string) { logged = append(logged, text) }}})
+	h.e.Settings.DebugAllowed.Store(1)
+	h.want("ZADD z 1 a 2 b", ":2")
+	payload := []byte(h.do("DUMP z").Plain())
+	payload[3]++ // the length of the listpack
+	restore := func(want string) {
+		t.Helper()
+		if v := h.args("RESTORE", "k", "0", string(payload)); !strings.HasPrefix(v.String(), want) {
+			t.Errorf("RESTORE: %v, want %s", v, want)
+		}
+	}
+	restore("-ERR DUMP payload version or checksum are wrong")
+	h.want("DEBUG SET-SKIP-CHECKSUM-VALIDATION 1", "+OK")
+	restore("-ERR Bad data format")
+	if len(logged) != 1 || !strings.Contains(logged[0], "Zset listpack integrity check failed: ") {
+		t.Errorf("logged: %q", logged)
+	}
+	h.want("DEBUG SET-SKIP-CHECKSUM-VALIDATION 0", "+OK")
+	restore("-ERR DUMP payload version or checksum are wrong")
+}

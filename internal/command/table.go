@@ -77,7 +77,7 @@ func Table(d Deps) map[string]engine.Handler {
 		scanHandlers(),
 		flushHandlers(d),
 		objectHandlers(),
-		dumpHandlers(),
+		dumpHandlers(d),
 		memoryHandlers(d),
 		debugHandlers(d),
 		stringHandlers(),

@@ -30,6 +30,7 @@ type Ctx struct {
 	explicit bool   // the handler gave the effect itself
 	repeat   bool   // the handler was held by a pause: the command has to be given again
 	failed   bool   // the last reply is an error
+	rejected bool   // it was refused before its handler
 	dirty    int    // changes made; 0 means nothing to propagate
 	asking   bool   // ASKING was sent just before
 	pushed   bool   // the reply is a message, which CLIENT REPLY OFF does not keep back

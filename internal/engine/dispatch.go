@@ -13,7 +13,7 @@ import (
 // has to wait and must be given once more.
 func (c *Ctx) execute(start int64) (end int64, again bool) {
 	s := c.S
-	c.failed, c.explicit, c.pushed, c.dirty = false, false, false, 0
+	c.failed, c.rejected, c.explicit, c.pushed, c.dirty = false, false, false, false, 0
 	c.keys = c.keys[:0]
 	c.asking, s.asking = s.asking, false
 	if s.replyMode == replySkipNext {
@@ -44,7 +44,7 @@ func (c *Ctx) execute(start int64) (end int64, again bool) {
 	if s.blockedOnKeys() {
 		return end, false // it is counted, and answered, when it ends
 	}
-	if cmd != nil {
+	if cmd != nil && !c.rejected {
 		c.W.count(cmd, end-start, c.failed)
 		if c.e.SlotStats.Enabled() {
 			c.costs(end-start, mark)
@@ -156,6 +156,12 @@ func (c *Ctx) refused(cmd *Command) {
 	c.spoilMulti()
 }
 
+// refusedHere is refused for the command under way, which does not count as a call.
+func (c *Ctx) refusedHere(cmd *Command) {
+	c.rejected = true
+	c.refused(cmd)
+}
+
 // errExecRefused stands before the reason why EXEC is refused.
 const errExecRefused = "EXECABORT Transaction discarded because of: "
 
@@ -194,8 +200,13 @@ func (c *Ctx) refusal(cmd *Command) string {
 			return ErrMasterDown
 		}
 	}
-	if e.loading.Load() && lacks&spec.Loading != 0 {
-		return ErrLoading
+	if e.Loading() && lacks&spec.Loading != 0 {
+		if c.held == 0 && !s.primaryLink {
+			e.awaitBriefLoad()
+		}
+		if e.Loading() {
+			return ErrLoading
+		}
 	}
 	// A script that may need any key keeps everybody out. Of another one PING tells, because monitors ask it.
 	if h := e.busyScript.Load(); h != nil && lacks&spec.AllowBusy != 0 && (h.wide.Load() || cmd.Full == "ping") {
@@ -232,18 +243,18 @@ func (c *Ctx) run(cmd *Command) (again bool) {
 	}
 	set, ok := c.findKeys(cmd)
 	if !ok {
-		c.refused(cmd)
+		c.refusedHere(cmd)
 		return false
 	}
 	if c.lockUnlessPaused(set, cmd.write || cmd.mayReplicate) {
 		return true
 	}
 	if c.busy {
-		c.refused(cmd)
+		c.refusedHere(cmd)
 		return false
 	}
 	if c.e.ClusterOn && !c.S.primaryLink && !c.routed(cmd) {
-		c.refused(cmd)
+		c.refusedHere(cmd)
 		c.unlock()
 		return false
 	}

@@ -75,7 +75,8 @@ type Engine struct {
 	shards   [keyspace.Shards]Shard
 	started  clock.Millis
 	seed     atomic.Uint64
-	loading  atomic.Bool
+	loading  atomic.Pointer[load]          // nil while no data set is loaded
+	frozen   atomic.Pointer[chan struct{}] // of the Freeze in force, nil for none
 
 	busyScript atomic.Pointer[hold] // a script that runs for longer than BusyAfter
 	waits      sync.Mutex           // a leaf: guards hold.waits of all scripts
@@ -148,12 +149,6 @@ func (e *Engine) Key(b []byte) keyspace.Key { return e.hasher.Key(b) }
 func (e *Engine) Random() uint64 {
 	return rand.New(rand.NewPCG(e.seed.Add(0x9e3779b97f4a7c15), 0x5eed)).Uint64()
 }
-
-// SetLoading switches the answer LOADING for commands that need the data.
-func (e *Engine) SetLoading(on bool) { e.loading.Store(on) }
-
-// Loading says whether a data set is being loaded.
-func (e *Engine) Loading() bool { return e.loading.Load() }
 
 // lruClockMask keeps the 24 bits a record has for its access clock.
 const lruClockMask = 1<<24 - 1

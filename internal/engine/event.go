@@ -51,7 +51,7 @@ func (e *Engine) SetEvents(classes int64) {
 }
 
 func (e *Engine) notifyNew(db int, name []byte) {
-	if !e.loading.Load() && e.Settings.Events.Load()&config.EventNew != 0 {
+	if !e.Loading() && e.Settings.Events.Load()&config.EventNew != 0 {
 		e.notify(nil, "new", db, name)
 	}
 }

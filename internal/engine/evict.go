@@ -118,7 +118,7 @@ func (ev *Evictor) freeTrash(limit int64) bool {
 // EvictCycle drops keys while nobody sends commands, as after a change of maxmemory. It returns whether more has to go.
 func (e *Engine) EvictCycle(w *Worker) (more bool) {
 	limit := e.Settings.maxMemory.Load()
-	if limit == 0 || e.fits(limit) || e.loading.Load() {
+	if limit == 0 || e.fits(limit) || e.Loading() {
 		return false
 	}
 	before := e.Stats.EvictedKeys.Load()

@@ -11,7 +11,7 @@ const expireVisitsPerShard = 200
 // ExpireCycle removes keys that are due, shard by shard, and logs each removal. It returns how many went and whether more
 // may be due at once. A replica removes its own keys only; during loading or a pause nothing goes.
 func (e *Engine) ExpireCycle(w *Worker) (dropped int, more bool) {
-	if !e.Settings.ActiveExpire.Load() || e.Pause.any() || e.loading.Load() {
+	if !e.Settings.ActiveExpire.Load() || e.Pause.any() || e.Loading() {
 		return 0, false
 	}
 	if e.Role.IsReplica() {

@@ -20,7 +20,7 @@ var wordHDel = []byte("HDEL")
 // FieldClock is the time that decides whether a field is gone for the command, in milliseconds. What a primary sends is
 // applied as it is: no field is gone then.
 func (c *Ctx) FieldClock() int64 {
-	if c.S.primaryLink || c.e.loading.Load() {
+	if c.S.primaryLink || c.e.Loading() {
 		return 0
 	}
 	return int64(c.Now)

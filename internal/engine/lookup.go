@@ -83,7 +83,7 @@ func (c *Ctx) find(i int) (keyspace.Rec, bool) {
 
 // IsPast says whether a key with this expiry is gone for the command. What a primary sends is applied as it is.
 func (c *Ctx) IsPast(at int64) bool {
-	return at <= int64(c.Now) && !c.S.primaryLink && !c.e.loading.Load()
+	return at <= int64(c.Now) && !c.S.primaryLink && !c.e.Loading()
 }
 
 // dropExpired removes a key whose time is over, unless only the primary may do that or writes are paused.

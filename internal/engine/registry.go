@@ -234,6 +234,7 @@ func (c *Ctx) ResetState() {
 	s.SetNoEvict(false)
 	s.SetNoTouch(false)
 	s.asking = false
+	s.attached = nil
 	s.replyMode = replyOn
 	s.Logout()
 }

@@ -72,8 +72,9 @@ type Session struct {
 	watching    []*watch
 	watchBroken atomic.Bool // any thread that holds the shard lock of a watched key
 
-	client  *Session                    // of a script's session: whose script it is
-	account atomic.Pointer[acl.Account] // whom the session acts as; its thread sets it, any goroutine reads
+	client   *Session                    // of a script's session: whose script it is
+	attached any                         // see Attach
+	account  atomic.Pointer[acl.Account] // whom the session acts as; its thread sets it, any goroutine reads
 
 	wait waitState
 	subs subscriptions
@@ -208,6 +209,17 @@ func (s *Session) setFlag(f uint32, on bool) {
 // visitOutputBytes is how much output one visit of Process may collect before the transport sends it, so that a deep
 // pipeline of large reads does not pile up while its loop serves nobody else.
 const visitOutputBytes = 1 << 20
+
+// Attach gives the session something of a command family to keep, and Attached returns it; on the session's thread.
+func (s *Session) Attach(v any)  { s.attached = v }
+func (s *Session) Attached() any { return s.attached }
+
+// ProcessTaken is Process for a connection that was hijacked; only who has it may call this.
+func (s *Session) ProcessTaken(w *Worker, in []byte) int {
+	s.state = stateOpen
+	defer func() { s.state = stateTaken }()
+	return s.Process(w, in)
+}
 
 // Process executes the commands in in and returns how many bytes it used. The rest must be the start of in at the next
 // call. Replies are in w.Out. It returns early when the session is suspended, closed or taken, or has much to send.

@@ -12,6 +12,7 @@ type Settings struct {
 	MaxBulk         atomic.Int64 // proto-max-bulk-len, bytes
 	MaxQueryBuffer  atomic.Int64 // client-query-buffer-limit, bytes
 	MaxClients      atomic.Int64
+	SkipChecksums   atomic.Bool // RESTORE does not look at checksums: DEBUG SET-SKIP-CHECKSUM-VALIDATION
 	LazyExpire      atomic.Bool // lazyfree-lazy-expire: expired keys are logged as UNLINK
 	LazyEvict       atomic.Bool // lazyfree-lazy-eviction: evicted keys are logged as UNLINK
 	LazyServerDel   atomic.Bool // lazyfree-lazy-server-del: what SPOP empties is logged as UNLINK

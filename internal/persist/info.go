@@ -26,7 +26,7 @@ func (s *Saver) Info() [][2]string {
 		took = int64(s.mu.lastTook / time.Second)
 	}
 	add("loading", loading)
-	add("async_loading", 0)
+	add("async_loading", s.receiving())
 	held, most, last := s.opts.Taker.Held()
 	add("current_cow_peak", most)
 	add("current_cow_size", held)
@@ -79,6 +79,13 @@ func (s *Saver) keysIf(running int, n int64) int64 {
 		return 0
 	}
 	return n
+}
+
+func (s *Saver) receiving() int {
+	if s.opts.Receiving != nil && s.opts.Receiving() {
+		return 1
+	}
+	return 0
 }
 
 func (s *Saver) sending() int {

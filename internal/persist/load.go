@@ -90,6 +90,7 @@ func (s *Saver) load(opts snapshot.LoadOptions) (snapshot.Loaded, error) {
 	s.BeginLoad(st.Size())
 	s.e.SetLoading(true)
 	defer s.e.SetLoading(false)
+	opts.OnEmpty = func(key []byte) { s.opts.Log.Info("Loading the RDB file: skipping empty key: " + string(key)) }
 	loaded, err := snapshot.Load(s.e, bufio.NewReaderSize(counter{f, s}, 1<<20), opts)
 	if err != nil {
 		return loaded, fmt.Errorf("%s: %w", path, err)
@@ -97,6 +98,9 @@ func (s *Saver) load(opts snapshot.LoadOptions) (snapshot.Loaded, error) {
 	s.mu.Lock()
 	s.loading.last = loaded
 	s.mu.Unlock()
+	if loaded.Empty > 0 {
+		s.opts.Log.Info(fmt.Sprintf("Done loading RDB, keys loaded: %d, keys expired: %d, empty keys skipped: %d.", loaded.Keys, loaded.Expired, loaded.Empty))
+	}
 	s.opts.Log.Info(fmt.Sprintf("DB loaded from disk: %.3f seconds", time.Since(start).Seconds()), "keys", loaded.Keys, "expired", loaded.Expired)
 	return loaded, nil
 }

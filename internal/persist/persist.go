@@ -41,6 +41,8 @@ type Options struct {
 	// nil.
 	AppendFile func() (always, rest [][2]string)
 	Sending    func() bool // whether a snapshot is on its way to a replica: INFO counts it as a save; may be nil
+	// Receiving says whether the data of a primary arrives while the old data is served, as INFO shows it; may be nil.
+	Receiving func() bool
 }
 
 // Saver writes snapshots to the data directory. At most one at a time.

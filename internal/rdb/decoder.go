@@ -7,8 +7,9 @@ import (
 
 // Options of a Decoder.
 type Options struct {
-	Unsummed  bool   // do not verify the checksum (rdbchecksum no)
-	StringMax uint64 // a longer string is damage; 0 = no limit
+	OnEmpty   func(key []byte) // called for each key that is skipped because it has no elements; may be nil
+	Unsummed  bool             // do not verify the checksum (rdbchecksum no)
+	StringMax uint64           // a longer string is damage; 0 = no limit
 }
 
 // Checksum tells what is known about the checksum of a file.
@@ -79,9 +80,9 @@ func (d *Decoder) located(err error) error {
 	if err == nil {
 		return nil
 	}
-	at := &Error{Offset: d.src.offset(), Err: err}
+	at := &Error{Offset: d.src.offset(), Type: d.meta.Type, Err: err}
 	if d.reading {
-		at.Key, at.Type, at.DB = bytes.Clone(d.meta.Key), d.meta.Type, d.meta.DB
+		at.Key, at.DB = bytes.Clone(d.meta.Key), d.meta.DB
 	}
 	return at
 }
@@ -278,6 +279,9 @@ func (d *Decoder) readKey(t Type) error {
 	switch {
 	case err == ErrEmpty && !d.opened:
 		d.summary.Empty++
+		if d.opts.OnEmpty != nil {
+			d.opts.OnEmpty(key)
+		}
 	case err != nil:
 		return err
 	default:

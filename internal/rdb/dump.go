@@ -20,7 +20,12 @@ func AppendDumpFooter(dst []byte, start int) []byte {
 }
 
 // VerifyDump checks the end of a payload and returns what stands before it. The error is ErrDumpFooter.
-func VerifyDump(payload []byte) ([]byte, error) {
+func VerifyDump(payload []byte) ([]byte, error) { return verifyDump(payload, true) }
+
+// VerifyDumpUnsummed is VerifyDump without a look at the checksum.
+func VerifyDumpUnsummed(payload []byte) ([]byte, error) { return verifyDump(payload, false) }
+
+func verifyDump(payload []byte, summed bool) ([]byte, error) {
 	if len(payload) < dumpFooterSize {
 		return nil, ErrDumpFooter
 	}
@@ -29,7 +34,7 @@ func VerifyDump(payload []byte) ([]byte, error) {
 	if binary.LittleEndian.Uint16(footer) > DumpVersionMax {
 		return nil, ErrDumpFooter
 	}
-	if checksum.CRC64(0, payload[:len(body)+2]) != binary.LittleEndian.Uint64(footer[2:]) {
+	if summed && checksum.CRC64(0, payload[:len(body)+2]) != binary.LittleEndian.Uint64(footer[2:]) {
 		return nil, ErrDumpFooter
 	}
 	return body, nil
@@ -57,6 +62,7 @@ func (d *Decoder) decodeOne() error {
 	if err != nil {
 		return err
 	}
+	d.meta.Type = Type(t)
 	if err := d.readValue(Type(t)); err != nil {
 		return err
 	}

@@ -86,3 +86,37 @@ func IsDamage(err error) bool {
 	var d Damage
 	return errors.As(err, &d) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, checksum.ErrLZF)
 }
+
+// Complaint names what did not stand the check, and why: for the log.
+func Complaint(err error) string {
+	what := "Value"
+	var at *Error
+	if errors.As(err, &at) {
+		switch at.Type {
+		case TypeHashZipmap:
+			what = "Zipmap"
+		case TypeStream1, TypeStream2, TypeStream3:
+			what = "Stream listpack"
+		case TypeZSetZiplist:
+			what = "Zset ziplist"
+		case TypeHashZiplist:
+			what = "Hash ziplist"
+		case TypeListZiplist, TypeListZiplists:
+			what = "List ziplist"
+		case TypeZSetListpack:
+			what = "Zset listpack"
+		case TypeHashListpack:
+			what = "Hash listpack"
+		case TypeListListpacks:
+			what = "List listpack"
+		case TypeSetListpack:
+			what = "Set listpack"
+		case TypeSetIntset:
+			what = "Intset"
+		}
+	}
+	if what == "Stream listpack" && errors.Is(err, ErrDuplicate) {
+		return "Duplicate stream consumer detected: " + err.Error()
+	}
+	return what + " integrity check failed: " + err.Error()
+}

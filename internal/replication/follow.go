@@ -426,6 +426,7 @@ func (f *follower) apply(ctx context.Context, p *primaryConn) error {
 	defer close(stop)
 	go f.ackLoop(stop)
 	for ctx.Err() == nil {
+		e.AwaitThaw()
 		p.mail.deliver(w)
 		used := sess.Process(w, p.buf)
 		w.Out.Reset()

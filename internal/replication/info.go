@@ -113,6 +113,13 @@ func (m *Manager) onlineLocked() []*replica {
 	return list
 }
 
+// Receiving says whether a snapshot of the primary arrives, while this node still serves the data it had.
+func (m *Manager) Receiving() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.mu.follow != nil && m.mu.follow.phase() == linkSync && !m.e.Loading()
+}
+
 // Sending says whether a snapshot is on its way to a replica.
 func (m *Manager) Sending() bool {
 	m.mu.Lock()

@@ -108,6 +108,7 @@ func (m *Manager) Run(ctx context.Context) error {
 			m.Close()
 			return nil
 		case now := <-second.C:
+			m.e.AwaitThaw()
 			s := m.opts.Settings()
 			if now.Sub(lastPing) >= s.PingPeriod {
 				lastPing = now

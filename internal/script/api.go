@@ -43,8 +43,8 @@ func (vm *VM) openRedis(missing *lua.LFunction) {
 	}
 	vm.common(t)
 	if !vm.opts.Functions {
-		t.RawSetString("breakpoint", vm.fn("breakpoint", func(c *call) { c.Return(lua.LFalse) }))
-		t.RawSetString("debug", vm.fn("debug", func(*call) {}))
+		t.RawSetString("breakpoint", vm.fn("breakpoint", redisBreakpoint))
+		t.RawSetString("debug", vm.fn("debug", redisDebug))
 		t.RawSetString("replicate_commands", vm.fn("replicate_commands", func(c *call) { c.Return(lua.LTrue) }))
 	}
 	vm.globals.RawSetString("redis", vm.view(t, nil))
@@ -123,6 +123,11 @@ func (c *call) execute() (v lua.LValue, failed bool) {
 		return c.vm.errorTable(refusal), true
 	}
 	c.Burn()
+	d := c.vm.debugger
+	shown := d != nil && d.step
+	if shown {
+		d.sayCommand(words)
+	}
 	reply, refusal := c.vm.host.Call(words)
 	if cap(c.vm.arena) > arenaKept {
 		c.vm.arena = nil
@@ -130,11 +135,20 @@ func (c *call) execute() (v lua.LValue, failed bool) {
 	if refusal != "" {
 		t := c.vm.errorTable(refusal)
 		t.RawSetString("ignore_error_stats_update", lua.LTrue)
+		if shown {
+			d.say("<error> %s", refusal)
+		}
 		return t, true
 	}
+	if shown {
+		if len(reply) > 0 && reply[0] == '-' {
+			d.say("<error> %s", strings.TrimRight(string(reply), "\r\n"))
+		}
+		d.sayReply(reply)
+	}
 	c.vm.charge(len(reply))
-	d := decoder{vm: c.vm, in: reply}
-	return d.value(), len(reply) > 0 && reply[0] == '-'
+	in := decoder{vm: c.vm, in: reply}
+	return in.value(), len(reply) > 0 && reply[0] == '-'
 }
 
 func redisCall(c *call) {
@@ -143,6 +157,22 @@ func redisCall(c *call) {
 		c.Throw(v)
 	}
 	c.Return(v)
+}
+
+// redisBreakpoint stops a script that is debugged at its next line, and says whether it is.
+func redisBreakpoint(c *call) {
+	d := c.vm.debugger
+	if d != nil {
+		d.called = true
+	}
+	c.Return(lua.LBool(d != nil))
+}
+
+// redisDebug shows values to the client that debugs the script.
+func redisDebug(c *call) {
+	if d := c.vm.debugger; d != nil {
+		d.sayDebug(c.vm, c)
+	}
 }
 
 func plainCall(L *lua.LState) int  { return machineOf(L).invoke(L, "call", redisCall) }
@@ -200,7 +230,7 @@ func redisSetRepl(c *call) {
 	if flags&^replAll != 0 {
 		c.raise("Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
 	}
-	c.vm.host.SetPropagation(flags != replNone)
+	c.vm.host.SetPropagation(flags&replReplica != 0)
 }
 
 func redisSetResp(c *call) {

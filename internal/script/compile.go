@@ -25,6 +25,7 @@ const (
 	markKey    = "\x00key"
 	markCall   = "\x00call"
 	markPcall  = "\x00pcall"
+	markLine   = "\x00line"
 )
 
 // syntaxError is why a source is no program.
@@ -33,7 +34,12 @@ type syntaxError struct{ text string }
 func (e *syntaxError) Error() string { return e.text }
 
 // compile makes a program of a source; name is what errors call it. ofScript says that it is a script of EVAL.
-func compile(source, name string, ofScript bool) (p *lua.FunctionProto, err error) {
+func compile(source, name string, ofScript bool) (*lua.FunctionProto, error) {
+	return compileFor(source, name, ofScript, false)
+}
+
+// compileFor is compile, with a stop at every line if the program is to be debugged.
+func compileFor(source, name string, ofScript, debug bool) (p *lua.FunctionProto, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			p, err = nil, &syntaxError{fmt.Sprintf("%s:1: %v", name, r)}
@@ -49,7 +55,11 @@ func compile(source, name string, ofScript bool) (p *lua.FunctionProto, err erro
 	if err != nil {
 		return nil, translate(err, name)
 	}
-	writer{plain: ofScript && namesRedisPlainly(source)}.rewriteStmts(chunk)
+	w := writer{plain: ofScript && namesRedisPlainly(source)}
+	w.rewriteStmts(chunk)
+	if debug {
+		chunk = stopsIn(chunk, 0)
+	}
 	p, err = lua.Compile(chunk, name)
 	if err != nil {
 		return nil, translate(err, name)
@@ -104,6 +114,8 @@ func place(p *lua.FunctionProto) {
 			p.Constants[i] = callFn
 		case lua.LString(markPcall):
 			p.Constants[i] = pcallFn
+		case lua.LString(markLine):
+			p.Constants[i] = lineFunction()
 		}
 	}
 	for _, inner := range p.FunctionPrototypes {

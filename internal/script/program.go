@@ -15,12 +15,14 @@ type Program struct {
 }
 
 // Compile makes a program of a script. The error is what the client gets.
-func Compile(body, sha string) (*Program, error) {
+func Compile(body, sha string) (*Program, error) { return compileScript(body, sha, false) }
+
+func compileScript(body, sha string, debug bool) (*Program, error) {
 	flags, skip, err := Shebang(body)
 	if err != nil {
 		return nil, err
 	}
-	p, err := compile(body[skip:], "user_script", true)
+	p, err := compileFor(body[skip:], "user_script", true, debug)
 	if err != nil {
 		return nil, &syntaxError{"Error compiling script (new function): " + err.Error()}
 	}

@@ -78,6 +78,7 @@ type VM struct {
 	kept        kept
 	arena       []byte
 	where       place0
+	debugger    *Debugger // of the script that runs; nil for none
 }
 
 // place0 is where the last error came from.

@@ -30,6 +30,7 @@ func (s *Server) cron(ctx context.Context) error {
 			if s.engine.Settings.CronPaused.Load() {
 				continue
 			}
+			s.engine.AwaitThaw()
 			t := w.BeginTurn()
 			s.sampler.Tick(s.engine, now)
 			s.expire(w)

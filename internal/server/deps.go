@@ -43,6 +43,7 @@ func (s *Server) deps() command.Deps {
 		Memory:           s.processMemory,
 		Broadcast:        s.broadcast,
 		Scripts:          &s.scripts,
+		Freeze:           s.engine.Freeze,
 	}
 	if s.confFile != "" {
 		d.RewriteConfig = func() error { return s.rewriteConfig(s.store.Rewrite) }

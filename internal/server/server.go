@@ -25,6 +25,7 @@ import (
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/journal"
 	"github.com/covey-db/covey/internal/persist"
+	"github.com/covey-db/covey/internal/rdb"
 	"github.com/covey-db/covey/internal/replication"
 	"github.com/covey-db/covey/internal/snapshot"
 	"github.com/covey-db/covey/internal/spec"
@@ -249,7 +250,7 @@ func (s *Server) banner() {
 
 // load reads the data file and continues the history that it tells of, so that replicas can go on where they stopped.
 func (s *Server) load(ctx context.Context) error {
-	follows := s.store.String("replicaof") != "" || s.engine.Role.IsReplica()
+	follows := s.store.String("replicaof") != "" || s.bus != nil && s.bus.Follows()
 	defer s.engine.SetLoading(false)
 	s.saver.Sweep()
 	s.repl.Sweep()
@@ -262,6 +263,11 @@ func (s *Server) load(ctx context.Context) error {
 		gone = engine.AppendRemoval(gone, db, key)
 	}})
 	if err != nil {
+		if rdb.IsDamage(err) {
+			s.log.Warn("The RDB file is damaged: " + rdb.Complaint(err))
+			s.log.Warn("Terminating server after rdb file reading failure.")
+			return fmt.Errorf("Fatal error loading the DB: integrity check failed: %w", err)
+		}
 		return fmt.Errorf("Fatal error loading the DB: %w", err)
 	}
 	s.engine.Stats.Dirty.Store(0)

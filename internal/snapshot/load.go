@@ -19,6 +19,7 @@ type LoadOptions struct {
 	Unsummed    bool
 	KeepExpired bool                     // a replica keeps what is due: its primary decides
 	OnExpired   func(db int, key []byte) // called for each key that was due and is left out; may be nil
+	OnEmpty     func(key []byte)         // called for each key without elements, which is left out; may be nil
 	Merge       bool                     // a key that is there already is overwritten; otherwise it is damage
 	Stop        <-chan struct{}          // closed when the load is to be given up; may be nil
 }
@@ -38,7 +39,7 @@ type Loaded struct {
 // opts.Stop is closed.
 func Load(e *engine.Engine, r io.Reader, opts LoadOptions) (Loaded, error) {
 	l := &loader{e: e, opts: opts, out: Loaded{Offset: -1}, value: rdb.Nop{}}
-	decoder := rdb.NewDecoder(r, rdb.Options{Unsummed: opts.Unsummed})
+	decoder := rdb.NewDecoder(r, rdb.Options{Unsummed: opts.Unsummed, OnEmpty: opts.OnEmpty})
 	sum, err := decoder.Decode(l)
 	l.out.Rest = decoder.Rest()
 	if err != nil {

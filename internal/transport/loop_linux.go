@@ -94,6 +94,7 @@ func (r *runner) turn() bool {
 	if n+len(l.again) == 0 {
 		return !l.closing
 	}
+	l.e.AwaitThaw()
 	t := r.w.BeginTurn()
 	mine := r.gear.serve(r, n) && r.serveAgain()
 	r.w.EndTurn(t)

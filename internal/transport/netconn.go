@@ -173,6 +173,7 @@ func (c *netConn) arrived(b []byte) bool {
 // advance executes the input that is here and sends the replies; the lock is held. false ends the connection.
 func (c *netConn) advance(w *engine.Worker) bool {
 	for len(c.in) > 0 && c.s.Open() && !c.dead.Load() {
+		c.g.e.AwaitThaw()
 		used := c.s.Process(w, c.in)
 		if used > 0 {
 			c.in = c.in[:copy(c.in, c.in[used:])]

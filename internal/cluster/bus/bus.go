@@ -256,6 +256,9 @@ func (b *Bus) View() *core.View {
 	return b.core.View()
 }
 
+// Follows says whether this node is a replica, as far as nodes.conf or the others have told.
+func (b *Bus) Follows() bool { return !b.View().Me().Flags.Has(wire.FlagPrimary) }
+
 // halt tells all goroutines to end.
 func (b *Bus) halt() {
 	b.stop.Do(func() {

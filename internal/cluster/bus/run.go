@@ -45,6 +45,7 @@ func (b *Bus) Run(ctx context.Context) error {
 	tick := time.NewTicker(time.Duration(core.TickPeriod) * time.Millisecond)
 	defer tick.Stop()
 	for {
+		b.e.AwaitThaw()
 		select {
 		case <-ctx.Done():
 			return nil
@@ -136,6 +137,9 @@ const contactGranularity clock.Millis = 500
 // tellReplication tells the core of this node's replication if it has changed.
 func (b *Bus) tellReplication() {
 	now := core.Replication{Offset: uint64(b.e.Log.End())}
+	if b.e.Loading() {
+		now.Offset = 0 // there is nothing that could be served, and the others know a node without data by that
+	}
 	if primary := b.followed.Load(); primary != nil {
 		now.Primary, now.Up = *primary, b.repl.LinkUp()
 		if at := b.repl.LastIO(); !at.IsZero() {

@@ -3,6 +3,7 @@ package tests
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -127,4 +128,66 @@ func TestClusterReplicaKeepsExpiredKeysAtItsStart(t *testing.T) {
 	replica.Want(t, ":1", "DBSIZE")
 	primary.Want(t, "+OK", "DEBUG", "SET-ACTIVE-EXPIRE", "1")
 	eventuallyReply(t, replicaWithin, replica, ":0", "DBSIZE")
+}
+
+// MIGRATE keeps its connection for the next one, and can be part of a transaction.
+func TestMigrateInATransaction(t *testing.T) {
+	source, target := testkit.Start(t, testkit.Options{}), testkit.Start(t, testkit.Options{})
+	port := strconv.Itoa(target.Port)
+	c := source.Dial(t)
+	for _, key := range []string{"a", "b", "c"} {
+		c.Want(t, "+OK", "SET", key, "of "+key)
+	}
+	if n := source.InfoInt(t, "migrate_cached_sockets"); n != 0 {
+		t.Errorf("%d sockets are kept at first", n)
+	}
+	c.Want(t, "+OK", "MULTI")
+	c.Want(t, "+QUEUED", "MIGRATE", "127.0.0.1", port, "", "0", "5000", "KEYS", "a", "b", "nosuch")
+	c.Want(t, "+QUEUED", "EXISTS", "a", "b", "c")
+	c.Want(t, "+QUEUED", "MIGRATE", "127.0.0.1", port, "c", "0", "5000", "COPY")
+	c.Want(t, "[+OK :1 +OK]", "EXEC")
+	target.Want(t, `["of a" "of b" "of c"]`, "MGET", "a", "b", "c")
+	source.Want(t, "[nil nil \"of c\"]", "MGET", "a", "b", "c")
+	if n := source.InfoInt(t, "migrate_cached_sockets"); n != 1 {
+		t.Errorf("%d sockets are kept", n)
+	}
+	c.Want(t, "-ERR Target instance replied with error: BUSYKEY...", "MIGRATE", "127.0.0.1", port, "c", "0", "5000")
+}
+
+// Tests of clusters break links and drop packets with DEBUG.
+func TestDebugOfTheClusterBus(t *testing.T) {
+	top := testkit.StartCluster(t, testkit.ClusterOptions{Primaries: 2, Conf: []string{"enable-debug-command yes", "loglevel verbose"}})
+	node, id := top.Nodes[0], top.Nodes[1].Do(t, "CLUSTER", "MYID").Plain()
+	links := func() error {
+		if n := len(node.Do(t, "CLUSTER", "LINKS").Items); n != 2 {
+			return fmt.Errorf("%d links", n)
+		}
+		return nil
+	}
+	testkit.Eventually(t, replicaWithin, links)
+	created := node.Do(t, "CLUSTER", "LINKS").String()
+	node.Want(t, "-ERR Unknown node x", "DEBUG", "CLUSTERLINK", "KILL", "ALL", "x")
+	node.Want(t, "-ERR Unknown direction x", "DEBUG", "CLUSTERLINK", "KILL", "x", id)
+	node.Want(t, "+OK", "DEBUG", "CLUSTERLINK", "KILL", "ALL", id)
+	testkit.Eventually(t, replicaWithin, func() error {
+		if node.Do(t, "CLUSTER", "LINKS").String() == created {
+			return errors.New("the links are still the old ones")
+		}
+		return links()
+	})
+	node.Want(t, "+OK", "DEBUG", "DROP-CLUSTER-PACKET-FILTER", "1") // PONG
+	node.AwaitLog(t, replicaWithin, "Packet that matches debug drop filter")
+	node.Want(t, "+OK", "DEBUG", "DROP-CLUSTER-PACKET-FILTER", "-1")
+}
+
+// A reply that is sure to be longer than the output limit is not begun.
+func TestEndlessReplyIsNotBegun(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Conf: []string{"client-output-buffer-limit normal 1000000 0 0"}})
+	s.Want(t, ":1", "HSET", "h", "a", "b")
+	c := s.Dial(t)
+	must(t, c.Send("HRANDFIELD", "h", "-999999999"))
+	if b, err := c.ReadBytes(1); err == nil {
+		t.Errorf("read %q", b)
+	}
+	s.Want(t, "+PONG", "PING")
 }

@@ -64,7 +64,8 @@ func debugSubs(d Deps) map[string]debugSub {
 		"JMAP":                       {2, 2, cmdDebugNothing},
 		"PAUSE-CRON":                 {3, 3, cmdDebugPauseCron},
 		"REPLYBUFFER":                {4, 4, cmdDebugReplyBuffer},
-		"DROP-CLUSTER-PACKET-FILTER": {3, 3, cmdDebugPacketFilter},
+		"DROP-CLUSTER-PACKET-FILTER": {3, 3, func(c *engine.Ctx) { cmdDebugPacketFilter(c, d.Links) }},
+		"CLUSTERLINK":                {5, 5, func(c *engine.Ctx) { cmdDebugClusterLink(c, d.Links) }},
 		"ERROR":                      {3, 3, cmdDebugError},
 		"LOG":                        {3, 3, func(c *engine.Ctx) { cmdDebugLog(c, d.LogWarning) }},
 		"PANIC":                      {2, 2, cmdDebugPanic},
@@ -86,14 +87,39 @@ func cmdDebug(c *engine.Ctx, subs map[string]debugSub) {
 	sub.run(c)
 }
 
-// cmdDebugPacketFilter takes the number that lets all packets of the cluster pass, and no other: nothing is dropped here.
-func cmdDebugPacketFilter(c *engine.Ctx) {
-	const none = -1
+// LinkBreaker is what DEBUG can do to the cluster bus.
+type LinkBreaker interface {
+	// DropPackets has packets of a type thrown away; -1 none.
+	DropPackets(kind int64)
+	// KillLinks breaks the links to a node, from it, or both; false when nobody knows the node.
+	KillLinks(id string, to, from bool) (known bool)
+}
+
+// cmdDebugPacketFilter has packets of the cluster bus dropped by their type.
+func cmdDebugPacketFilter(c *engine.Ctx, links LinkBreaker) {
 	n, ok := c.Int(2)
+	if !ok {
+		return
+	}
+	if links != nil {
+		links.DropPackets(n)
+	}
+	c.OK()
+}
+
+// cmdDebugClusterLink breaks links of the cluster bus.
+func cmdDebugClusterLink(c *engine.Ctx, links LinkBreaker) {
+	all := c.ArgIs(3, "ALL")
+	to, from := all || c.ArgIs(3, "TO"), all || c.ArgIs(3, "FROM")
 	switch {
-	case !ok:
-	case n != none:
-		c.Err(errUnavailable)
+	case links == nil:
+		c.Err("ERR Debug option only available for cluster mode enabled setup!")
+	case !c.ArgIs(2, "KILL"):
+		subcommandErr(c)
+	case !to && !from:
+		c.Err("ERR Unknown direction " + string(c.Args[3]))
+	case !links.KillLinks(string(bytes.ToLower(c.Args[4])), to, from):
+		c.Err("ERR Unknown node " + string(c.Args[4]))
 	default:
 		c.OK()
 	}
@@ -335,12 +361,16 @@ func cmdDebugHelp(c *engine.Ctx) {
 		"    Stop the server as a broken invariant does.",
 		"CHANGE-REPL-ID",
 		"    Begin a replication history that no replica can continue.",
+		"CLUSTERLINK KILL <to|from|all> <node-id>",
+		"    Break the links of the cluster bus to a node, from it, or both.",
 		"CONFIG-REWRITE-FORCE-ALL",
 		"    Write every directive into the configuration file, those with their default too.",
 		"DIGEST",
 		"    Show a hash of the whole data set.",
 		"DIGEST-VALUE <key> [<key> ...]",
 		"    Show hashes of the values of keys.",
+		"DROP-CLUSTER-PACKET-FILTER <type>",
+		"    Drop packets of the cluster bus that have a type; -1 drops none.",
 		"ERROR <string>",
 		"    Reply with an error.",
 		"JMAP",

@@ -231,7 +231,11 @@ func infoStats(w *infoWriter) {
 	w.add("pubsubshard_channels", e.PubSub.Len(engine.SubShard))
 	w.add("latest_fork_usec", 0)
 	w.add("total_forks", e.Stats.Background.Load())
-	w.add("migrate_cached_sockets", 0)
+	cached := 0
+	if w.d.CachedSockets != nil {
+		cached = w.d.CachedSockets()
+	}
+	w.add("migrate_cached_sockets", cached)
 	w.add("slave_expires_tracked_keys", 0)
 	w.add("active_defrag_hits", 0)
 	w.add("active_defrag_misses", 0)

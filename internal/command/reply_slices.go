@@ -22,8 +22,23 @@ const (
 )
 
 // replyInSlices replies n times one. Between slices other clients are served, and the keys are not locked: one must look at
-// nothing but what it brought with it. In a transaction all is replied at once.
-func replyInSlices(c *engine.Ctx, n int64, one func(c *engine.Ctx)) { replySlice(c, n, 0, one) }
+// nothing but what it brought with it. In a transaction all is replied at once. A reply that is sure to be too long is not begun.
+func replyInSlices(c *engine.Ctx, n int64, one func(c *engine.Ctx)) {
+	const elementBytes = 6 // the empty string: no element is shorter
+	if c.S.OverHard(int(min(n, 1<<40) * elementBytes)) {
+		c.W.Out.Reset() // the head of the reply, and what waits before it
+		tooLong(c)
+		return
+	}
+	replySlice(c, n, 0, one)
+}
+
+// tooLong ends a connection whose reply is longer than its output limit.
+func tooLong(c *engine.Ctx) {
+	c.S.CountOverOutput()
+	c.CloseAfterReply()
+	c.S.Kill()
+}
 
 // replySlice goes on with a reply of which there were so many bytes before. A reply that is longer than the client's output
 // limit ends the connection, as if it had been collected first.
@@ -38,9 +53,7 @@ func replySlice(c *engine.Ctx, n int64, before int, one func(c *engine.Ctx)) {
 	}
 	sent := before + c.W.Out.Len() - start
 	if c.S.OverHard(sent) {
-		c.S.CountOverOutput()
-		c.CloseAfterReply()
-		c.S.Kill()
+		tooLong(c)
 		return
 	}
 	more := func(c *engine.Ctx) { replySlice(c, n, sent, one) }

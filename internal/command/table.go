@@ -21,6 +21,10 @@ type Deps struct {
 	Version string
 	// RewriteConfig writes the values in force into the configuration file; nil without one.
 	RewriteConfig func() error
+	// Links lets tests break links of the cluster bus and drop packets; nil outside of a cluster.
+	Links LinkBreaker
+	// CachedSockets is the number of connections that MIGRATE keeps; nil: none.
+	CachedSockets func() int
 	// RewriteConfigAll is the same with a line for every directive.
 	RewriteConfigAll func() error
 	// Shutdown asks the server to end: SHUTDOWN. failed is called, from any goroutine, when it goes on instead.

@@ -79,3 +79,14 @@ func (s *Server) clusterSettings() bus.Settings {
 	set.Core.AnnounceIP, _ = wire.ParseHost(c.String("cluster-announce-ip"))
 	return set
 }
+
+// linkBreaker is the bus for DEBUG. Commands are made before the bus is.
+type linkBreaker struct{ s *Server }
+
+// DropPackets implements command.LinkBreaker.
+func (l linkBreaker) DropPackets(kind int64) { l.s.bus.DropPackets(kind) }
+
+// KillLinks implements command.LinkBreaker.
+func (l linkBreaker) KillLinks(id string, to, from bool) (known bool) {
+	return l.s.bus.KillLinks(id, to, from)
+}

@@ -44,6 +44,10 @@ func (s *Server) deps() command.Deps {
 		Broadcast:        s.broadcast,
 		Scripts:          &s.scripts,
 		Freeze:           s.engine.Freeze,
+		CachedSockets:    s.mover.CachedSockets,
+	}
+	if s.engine.ClusterOn {
+		d.Links = linkBreaker{s}
 	}
 	if s.confFile != "" {
 		d.RewriteConfig = func() error { return s.rewriteConfig(s.store.Rewrite) }

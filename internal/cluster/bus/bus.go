@@ -100,6 +100,7 @@ type Bus struct {
 	repl     *replication.Manager
 	log      *slog.Logger
 	settings atomic.Pointer[Settings]
+	filter   atomic.Int64 // type of the packets that DEBUG has dropped, negative for none
 
 	// startWall and startNanos turn the monotonic clock into Unix time that never jumps.
 	startWall  clock.Millis
@@ -166,6 +167,7 @@ func New(opts Options) (*Bus, error) {
 		stopped: make(chan struct{}),
 		waiting: make(map[uint64]*order),
 	}
+	b.filter.Store(dropNothing)
 	b.router.init(opts.Engine)
 	b.links.init()
 	b.hands = newHands(b)

@@ -7,10 +7,11 @@ import (
 	"strings"
 
 	"github.com/covey-db/covey/internal/cluster/core"
+	"github.com/covey-db/covey/internal/cluster/wire"
 )
 
 // This file puts what the core reports into the words operators and their tools know. $n is the node, $e the epoch, $v the
-// value.
+// value; $m is the node and $b the one that told of it, both with their names.
 
 // phrase gives the words for a report; one that has no other words is told as it is.
 func phrase(text string) string {
@@ -41,6 +42,8 @@ func phrase(text string) string {
 		return "configEpoch set to $e"
 	case "epoch collides with that of another primary":
 		return "WARNING: configEpoch collision with node $n. configEpoch set to $e"
+	case reportOfFailure:
+		return "Node $b reported node $m as not reachable."
 	case "node does not answer":
 		return "*** NODE $n possibly failing"
 	case "node has failed: a majority does not reach it":
@@ -75,6 +78,22 @@ func phrase(text string) string {
 	return text
 }
 
+// reportOfFailure is what the core says when a primary calls another node failing.
+const reportOfFailure = "a primary does not reach the node"
+
+// levelVerbose is the level of loglevel verbose.
+const levelVerbose = slog.LevelDebug + 2
+
+// named is a node's id with its human name.
+func (b *Bus) named(id wire.NodeID) string {
+	for _, n := range b.View().Nodes {
+		if n.ID == id {
+			return id.String() + " (" + n.Name + ")"
+		}
+	}
+	return id.String() + " ()"
+}
+
 // journal writes one line.
 func (b *Bus) journal(l core.Log) {
 	level := slog.LevelInfo
@@ -86,11 +105,14 @@ func (b *Bus) journal(l core.Log) {
 	case core.Error:
 		level = slog.LevelError
 	}
+	if l.Text == reportOfFailure {
+		level = levelVerbose
+	}
 	text := phrase(l.Text)
 	if text == l.Text && !l.Node.IsZero() {
 		b.log.Log(context.Background(), level, text, "node", l.Node.String(), "epoch", uint64(l.Epoch), "value", l.Value)
 		return
 	}
-	words := strings.NewReplacer("$n", l.Node.String(), "$e", strconv.FormatUint(uint64(l.Epoch), 10), "$v", strconv.FormatInt(l.Value, 10))
+	words := strings.NewReplacer("$n", l.Node.String(), "$m", b.named(l.Node), "$b", b.named(l.By), "$e", strconv.FormatUint(uint64(l.Epoch), 10), "$v", strconv.FormatInt(l.Value, 10))
 	b.log.Log(context.Background(), level, words.Replace(text))
 }

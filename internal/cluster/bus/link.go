@@ -276,6 +276,8 @@ func (b *Bus) read(l *link, conn net.Conn) {
 			return
 		case err != nil:
 			b.log.Debug("Dropping a bus packet", "remote", conn.RemoteAddr().String(), "type", p.Type.String(), "reason", err)
+		case n > 0 && b.drops(p.Type):
+			b.log.Warn("Packet that matches debug drop filter", "type", p.Type.String())
 		case n > 0:
 			if !b.post(letter{event: core.Received{Link: l.id, Packet: &p}, link: l, done: l.done}) {
 				return

@@ -109,6 +109,8 @@ type Log struct {
 	Node  wire.NodeID
 	Epoch wire.Epoch
 	Value int64
+	// By is the node that told of it; zero if it was none.
+	By wire.NodeID
 }
 
 // Level is how much a Log matters.

@@ -54,7 +54,7 @@ func (c *Core) reportFailure(n, by *node) {
 		n.reports = map[*node]clock.Millis{}
 	}
 	if _, known := n.reports[by]; !known {
-		c.logNode(Debug, "a primary does not reach the node", n)
+		c.out.logs = append(c.out.logs, Log{Level: Debug, Text: "a primary does not reach the node", Node: n.id, By: by.id})
 	}
 	n.reports[by] = c.now
 	c.maybeFail(n)

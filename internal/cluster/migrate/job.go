@@ -45,6 +45,33 @@ func (j *job) run() (failure string, logged engine.Offset) {
 	return j.failure, j.logged
 }
 
+// runInside moves the keys as one command of a transaction, whose shards are locked: nothing changes meanwhile, and whoever needs
+// the shards waits for the target.
+func (j *job) runInside(c *engine.Ctx) {
+	j.transfer()
+	effect := [][]byte{[]byte("DEL")}
+	if !j.copy {
+		arrived := make(map[string]bool, len(j.items))
+		for _, it := range j.items {
+			arrived[string(it.key)] = it.acked
+		}
+		for i := range c.NumKeys() {
+			key := c.Key(i).Bytes
+			if arrived[string(key)] && c.Delete(i) {
+				effect = append(effect, key)
+			}
+		}
+	}
+	if len(effect) > 1 {
+		c.Propagate(effect...)
+	}
+	if j.failure != "" {
+		c.Err(j.failure)
+		return
+	}
+	c.OK()
+}
+
 // round transfers what is left and removes what arrived. It reports whether another round makes sense.
 func (j *job) round(paused bool) bool {
 	if paused {

@@ -87,8 +87,7 @@ func (m *Migrator) Handlers() map[string]engine.Handler {
 }
 
 const (
-	errInTransaction = "ERR MIGRATE cannot be part of a transaction or a script"
-	errKeysOption    = "ERR When using MIGRATE KEYS option, the key argument must be set to the empty string"
+	errKeysOption = "ERR When using MIGRATE KEYS option, the key argument must be set to the empty string"
 )
 
 // timeoutDefault is used for a timeout of 0 or less, as in Redis.
@@ -159,9 +158,6 @@ func (m *Migrator) cmdMigrate(c *engine.Ctx) {
 	switch {
 	case !ok:
 		return
-	case c.InExec(): // its reply waits for a round trip
-		c.Err(errInTransaction)
-		return
 	case m.ctx.Err() != nil:
 		c.Err(errReading)
 		return
@@ -175,6 +171,10 @@ func (m *Migrator) cmdMigrate(c *engine.Ctx) {
 	}
 	if len(j.items) == 0 {
 		c.Simple("NOKEY")
+		return
+	}
+	if c.InExec() {
+		j.runInside(c)
 		return
 	}
 	wait := c.Suspend(engine.WaitWork, 0, nil, nil)
@@ -191,6 +191,13 @@ func (m *Migrator) cmdMigrate(c *engine.Ctx) {
 			c.OK()
 		})
 	}()
+}
+
+// CachedSockets is the number of connections that are kept for the next MIGRATE.
+func (m *Migrator) CachedSockets() int {
+	m.pool.mu.Lock()
+	defer m.pool.mu.Unlock()
+	return len(m.pool.mu.idle)
 }
 
 // item is one key on its way, with the value as it was copied.

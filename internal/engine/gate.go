@@ -39,8 +39,11 @@ func (g *Gate) Require(on bool) {
 // place. The caller holds all shard locks.
 func (g *Gate) Restart(at Offset) { g.passed.Store(at) }
 
-// Holds says whether a reply for a write that ends at offset at must wait.
-func (g *Gate) Holds(at Offset) bool { return at > 0 && g.closed.Load() && at > g.passed.Load() }
+// Holds says whether a reply for a write that ends at offset at must wait. An offset behind the end of the log is of a history
+// that this node has left for that of a primary: nothing is to be waited for.
+func (g *Gate) Holds(at Offset) bool {
+	return at > 0 && g.closed.Load() && at > g.passed.Load() && at <= g.log.End()
+}
 
 // Wait calls open, from another goroutine, once offset at is durable.
 func (g *Gate) Wait(at Offset, open func()) {

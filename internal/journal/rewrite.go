@@ -67,7 +67,11 @@ func (j *Journal) Rewrite() error {
 	j.wg.Add(1)
 	go func() {
 		defer j.wg.Done()
-		j.rewritten(ctx, j.rewrite(ctx))
+		err := j.rewrite(ctx)
+		j.rewritten(ctx, err)
+		if err == nil {
+			j.goOn()
+		}
 	}()
 	return nil
 }
@@ -292,13 +296,21 @@ func (j *Journal) install(ctx context.Context, temp string, set Settings, kept s
 		m.failed, m.syncFail = nil, false
 		j.e.Settings.FileError.Store(nil)
 	}
-	if kept == stateWaiting {
-		j.state.Store(int32(stateOn))
-		j.setGate()
-		j.advance(m.begun) // the base has what came before
-		j.wake()
-	}
 	return nil
+}
+
+// goOn makes the file that was collected beside the first base one that counts.
+func (j *Journal) goOn() {
+	j.mu.Lock()
+	begun := j.mu.begun
+	turned := j.mu.file != nil && j.state.CompareAndSwap(int32(stateWaiting), int32(stateOn))
+	j.mu.Unlock()
+	if !turned {
+		return
+	}
+	j.setGate()
+	j.advance(begun) // the base has what came before
+	j.wake()
 }
 
 // renameAll gives files their names in the set that next describes, and makes next the manifest; or else nothing is changed.

@@ -36,7 +36,13 @@ func (f *follower) fullSync(ctx context.Context, p *primaryConn, s Settings, id 
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	return f.load(ctx, p, file, s, id, offset)
+	if err := f.load(ctx, p, file, s, id, offset); err != nil {
+		return err
+	}
+	if f.m.opts.Replaced != nil {
+		f.m.opts.Replaced()
+	}
+	return nil
 }
 
 // receive copies the payload to w: a length and so many bytes, or a mark and everything before it comes again.
@@ -133,9 +139,6 @@ func (f *follower) load(ctx context.Context, p *primaryConn, file io.Reader, s S
 	e.LockAll()
 	e.Log.Adopt(id, offset, loaded.StreamDB)
 	e.UnlockAll()
-	if f.m.opts.Replaced != nil {
-		f.m.opts.Replaced()
-	}
 	e.ServeBlocked()
 	f.m.log.Info("MASTER <-> REPLICA sync: Finished with success", "keys", loaded.Keys)
 	return nil

@@ -24,6 +24,12 @@ type Source interface {
 // Real returns the clock of the machine.
 func Real() Source { return realClock{start: time.Now()} }
 
+// IsReal says whether a source is the clock of the machine, which moves by itself.
+func IsReal(s Source) bool {
+	_, ok := s.(realClock)
+	return ok
+}
+
 type realClock struct{ start time.Time }
 
 func (realClock) Now() Millis    { return Millis(time.Now().UnixMilli()) }

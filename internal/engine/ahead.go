@@ -22,6 +22,7 @@ type seen struct {
 	bytes int      // of the input that it takes
 	cmd   *Command // nil when it is no command with a single key
 	key   keyspace.Key
+	cold  bool // the key is another one than that of the command before: nothing of it has been asked for
 }
 
 // ahead are the commands that a worker has looked at and not yet executed, list[next:count].
@@ -91,7 +92,7 @@ func (c *Ctx) look(in []byte) bool {
 
 // recognise finds the command and its key; false when it has not exactly one.
 func (c *Ctx) recognise(one *seen) bool {
-	one.cmd = nil
+	one.cmd, one.cold = nil, false
 	if len(one.input.Args) == 0 {
 		return false
 	}
@@ -101,7 +102,13 @@ func (c *Ctx) recognise(one *seen) bool {
 	}
 	one.cmd = cmd
 	one.key = c.e.hasher.Key(one.input.Args[cmd.simple])
-	c.shardOf(&one.key).Part.WarmTable(c.S.db, &one.key)
+	one.cold = true
+	if n := c.W.ahead.count; n > 1 {
+		one.cold = c.W.ahead.list[n-2].key.Hash != one.key.Hash
+	}
+	if one.cold {
+		c.shardOf(&one.key).Part.WarmTable(c.S.db, &one.key)
+	}
 	return true
 }
 
@@ -112,7 +119,7 @@ func (c *Ctx) warm() {
 	list := c.W.ahead.list[:c.W.ahead.count]
 	for i := range list {
 		one := &list[i]
-		if one.cmd == nil {
+		if !one.cold {
 			continue
 		}
 		if s := c.shardOf(&one.key); s.mu.TryLock() {
@@ -122,12 +129,29 @@ func (c *Ctx) warm() {
 	}
 	for i := range list {
 		one := &list[i]
-		if one.cmd == nil {
+		if !one.cold {
 			continue
 		}
 		if s := c.shardOf(&one.key); s.mu.TryLock() {
 			s.Part.WarmRecord(c.S.db, &one.key)
 			s.mu.Unlock()
 		}
+	}
+}
+
+// warmKeysMax bounds how many keys of one command are fetched at once; the first would be pushed out again by more.
+const warmKeysMax = 64
+
+// warmKeys fetches what the keys of a command with several read. Their shards are locked.
+func (c *Ctx) warmKeys() {
+	keys := c.keys[:min(len(c.keys), warmKeysMax)]
+	for i := range keys {
+		c.Part(i).WarmTable(c.S.db, &keys[i])
+	}
+	for i := range keys {
+		c.Part(i).WarmCells(c.S.db, &keys[i], c.Cmd.write)
+	}
+	for i := range keys {
+		c.Part(i).WarmRecord(c.S.db, &keys[i])
 	}
 }

@@ -258,6 +258,9 @@ func (c *Ctx) run(cmd *Command) (again bool) {
 		c.unlock()
 		return false
 	}
+	if len(c.keys) > 1 {
+		c.warmKeys()
+	}
 	c.beginEffects()
 	cmd.run(c)
 	if c.e.Tracking.active.Load() != 0 {

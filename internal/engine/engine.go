@@ -60,6 +60,7 @@ type Engine struct {
 	Tracking     Tracking
 	own          ownKeys
 	ClusterOn    bool
+	realTime     bool         // Clock moves by itself
 	ReplOut      atomic.Int64 // bytes sent to replicas
 	Cuts         atomic.Int32 // snapshots under way, which may still need values as they are
 
@@ -104,6 +105,7 @@ func New(opts Options) *Engine {
 		dbs:       opts.Databases,
 		used:      opts.Used,
 		started:   opts.Clock.Now(),
+		realTime:  clock.IsReal(opts.Clock),
 	}
 	e.seed.Store(opts.Seed | 1)
 	e.Settings.setDefaults()

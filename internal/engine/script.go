@@ -115,7 +115,7 @@ func (s *Script) Widen() {
 	s.next = nil
 	h.begun = time.Now()
 	if s.since != 0 {
-		h.begun = s.c.W.epoch.Add(time.Duration(s.since))
+		h.begun = s.c.W.watch.Start().Add(time.Duration(s.since))
 	}
 	s.e.mark(h.set, h)
 	s.c.hold = h

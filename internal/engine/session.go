@@ -225,9 +225,9 @@ func (s *Session) ProcessTaken(w *Worker, in []byte) int {
 // call. Replies are in w.Out. It returns early when the session is suspended, closed or taken, or has much to send.
 func (s *Session) Process(w *Worker, in []byte) int {
 	c := &w.ctx
-	c.S, c.Now = s, s.e.Clock.Now()
-	s.last.Store(int64(c.Now))
 	start := w.nanos()
+	c.S, c.Now = s, w.now(start)
+	s.last.Store(int64(c.Now))
 	used := 0
 	s.more = true
 	s.memory.query = len(in)

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/covey-db/covey/internal/clock"
 	"github.com/covey-db/covey/internal/enc/table"
 	"github.com/covey-db/covey/internal/observe"
 	"github.com/covey-db/covey/internal/resp"
@@ -27,7 +28,9 @@ type Worker struct {
 	// durations are the histograms of the commands that were called, by row ID.
 	durations []atomic.Pointer[observe.Histogram]
 	run       run
-	epoch     time.Time      // base of the monotonic readings
+	watch     clock.Stopwatch
+	wall      clock.Millis // the wall clock at wallRead, a reading of watch
+	wallRead  int64
 	logged    bool           // effects were appended since the last Kick
 	invalid   []string       // keys that the command under way has changed and its client had read
 	broadcast []broadcastKey // changed keys that somebody listens to by prefix
@@ -63,7 +66,7 @@ type callStats struct {
 
 // NewWorker makes a worker and adds it to the list that INFO sums up.
 func (e *Engine) NewWorker() *Worker {
-	w := &Worker{e: e, calls: make([]callStats, len(e.commands)), durations: make([]atomic.Pointer[observe.Histogram], len(e.commands)), epoch: time.Now(), ready: &readyKeys{}, dice: table.Dice(e.Random())}
+	w := &Worker{e: e, calls: make([]callStats, len(e.commands)), durations: make([]atomic.Pointer[observe.Histogram], len(e.commands)), watch: clock.NewStopwatch(), wallRead: -wallNanos, ready: &readyKeys{}, dice: table.Dice(e.Random())}
 	w.Out.buf = make([]byte, 0, bigReplyBytes)
 	w.ctx.e, w.ctx.W = e, w
 	e.workers.Lock()
@@ -186,7 +189,18 @@ func (r *run) flushBucket(w *Worker) {
 }
 
 // nanos is a monotonic reading in nanoseconds.
-func (w *Worker) nanos() int64 { return int64(time.Since(w.epoch)) }
+func (w *Worker) nanos() int64 { return w.watch.Nanos() }
+
+// wallNanos is how long a reading of the wall clock serves.
+const wallNanos = int64(500 * time.Microsecond)
+
+// now is the wall clock at a reading of nanos. A clock that moves by itself is not asked for every command.
+func (w *Worker) now(nanos int64) clock.Millis {
+	if nanos-w.wallRead >= wallNanos || !w.e.realTime {
+		w.wall, w.wallRead = w.e.Clock.Now(), nanos
+	}
+	return w.wall
+}
 
 // Turn is a round of an event loop that is under way.
 type Turn struct{ start, commands int64 }

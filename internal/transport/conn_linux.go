@@ -237,9 +237,10 @@ func (r *runner) room(c *conn) []byte {
 		want = min(max(need, 4096), max(len(c.in), readBytes))
 	}
 	if cap(c.in)-len(c.in) < want {
-		grown := make([]byte, len(c.in), len(c.in)+want)
-		copy(grown, c.in)
 		had := cap(c.in)
+		grown := r.l.spare.get(len(c.in)+want, len(c.in)+c.s.Need())
+		grown = append(grown, c.in...)
+		r.l.spare.put(c.in)
 		c.in = grown
 		r.l.group.outgrown(had)
 	}
@@ -262,6 +263,9 @@ func (r *runner) process(c *conn, in []byte, direct bool) bool {
 		batch := r.begin(c)
 		used = c.s.Process(r.w, in)
 		mine = r.end(batch)
+	}
+	if mine && used == len(in) {
+		r.l.spare.put(c.in)
 	}
 	had := cap(c.in)
 	c.keep(in[used:], direct)

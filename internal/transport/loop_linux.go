@@ -25,6 +25,7 @@ type loop struct {
 	again  []*conn // have input left although their turn ended
 	mail   mailbox[letter]
 
+	spare   spare    // for large input
 	letters []letter // taken out of mail and not yet run
 	pushed  []*conn  // got messages that were not sent yet
 
@@ -115,6 +116,7 @@ func (r *runner) wait() int {
 			return n
 		}
 	}
+	l.spare = spare{}
 	l.group.dog.sleeps()
 	defer l.group.dog.wakes()
 	return r.gear.poll(longWait)

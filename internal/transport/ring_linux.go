@@ -58,7 +58,7 @@ const (
 	ringRequests    = 512
 	ringCompletions = 4096 // what can complete before they are read: see ringGear.arm
 	ringBuffers     = 64
-	ringBufferBytes = 16 << 10
+	ringBufferBytes = 32 << 10
 	repliesBytes    = 256 << 10
 	replyBytesMax   = 16 << 10 // larger replies are written directly
 	repliesBatch    = 16       // so many replies are sent without waiting for the end of the round
@@ -292,7 +292,7 @@ func (g *ringGear) later(c *conn) {
 }
 
 // bulk says that a value is arriving which is better read straight to where it stays.
-func (c *conn) bulk() bool { return len(c.in) >= behindBytesMin && c.s.Need() >= bulkBytesMin }
+func (c *conn) bulk() bool { return len(c.in) > 0 && c.s.Need() >= bulkBytesMin }
 
 func (g *ringGear) reply(r *runner, c *conn, b []byte) int {
 	if g.underWay == 0 {

@@ -38,7 +38,7 @@ func (g *pollGear) poll(p patience) int {
 	case noWait:
 		return pollBriefly(g.epfd, g.events, 0)
 	case briefWait:
-		return pollBriefly(g.epfd, g.events, 1)
+		return pollBriefly(g.epfd, g.events, uintptr(g.l.brief))
 	}
 	return pollWait(g.epfd, g.events)
 }

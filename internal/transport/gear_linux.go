@@ -38,7 +38,7 @@ type patience uint8
 
 const (
 	noWait    patience = iota
-	briefWait          // a millisecond, unknown to the scheduler
+	briefWait          // a few milliseconds, unknown to the scheduler
 	longWait
 )
 

@@ -21,6 +21,7 @@ type loop struct {
 	group  *Loops
 	gear   gear // that of the runner in charge; who starts runners writes it
 	wakefd int
+	brief  int // milliseconds of a brief wait
 	conns  connTable
 	again  []*conn // have input left although their turn ended
 	mail   mailbox[letter]
@@ -61,7 +62,7 @@ func newLoop(g *Loops, b Backend) (*loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loop{e: g.e, opts: &g.opts, group: g, wakefd: wakefd}
+	l := &loop{e: g.e, opts: &g.opts, group: g, wakefd: wakefd, brief: briefMillis(g.opts.Loops)}
 	if l.gear, err = newGear(b, l); err != nil {
 		unix.Close(wakefd)
 		return nil, err
@@ -102,8 +103,18 @@ func (r *runner) turn() bool {
 	return mine && !l.closing
 }
 
-// briefWaits is how many empty brief waits of a millisecond a runner makes before it goes to sleep.
-const briefWaits = 3
+// briefWaits is how many empty brief waits a runner makes before it goes to sleep.
+const briefWaits = 2
+
+// briefMillis is how long a brief wait takes at most. Long ones save the way to sleep and back, but hold a processor of Go's:
+// they are for a process that has some to spare beside its loops and their watchdog.
+func briefMillis(loops int) int {
+	const long, short, spare = 5, 1, 2
+	if runtime.GOMAXPROCS(0) >= loops+1+spare {
+		return long
+	}
+	return short
+}
 
 // wait returns the number of events that are ready; without any it waits, unless connections have input left.
 func (r *runner) wait() int {

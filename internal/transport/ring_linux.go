@@ -143,7 +143,7 @@ func (g *ringGear) poll(p patience) int {
 	case len(g.unarmed) > 0 || p == noWait:
 		return g.ring.Poll()
 	case p == briefWait:
-		return g.ring.PollBriefly(1)
+		return g.ring.PollBriefly(g.l.brief)
 	}
 	return g.ring.PollWait()
 }

@@ -109,9 +109,14 @@ func TestRoutingOnAReplica(t *testing.T) {
 		READONLY -> +OK
 		GET bar -> nil
 		SET bar v -> -MOVED 5061 127.0.0.1:7001
+		WATCH bar -> +OK
 		MULTI -> +OK
 		GET bar -> +QUEUED
 		EXEC -> [nil]
+		MULTI -> +OK
+		SET bar v -> -MOVED 5061 127.0.0.1:7001
+		DISCARD -> +OK
+		EVAL "return redis.call('get', KEYS[1])" 1 bar -> nil
 		READWRITE -> +OK
 		GET bar -> -MOVED 5061 127.0.0.1:7001`)
 }

@@ -312,7 +312,7 @@ func (c *Ctx) execRouted(m *multi) bool {
 		}
 		c.asking = c.asking || q.cmd.Flags&spec.Asking != 0
 	}
-	return c.routed(&Command{Row: cmd.Row, readonly: !m.writes})
+	return c.routed(&Command{Row: cmd.Row, readonly: !m.writes, write: m.alters})
 }
 
 // execAll runs the queue under the locks that are held.

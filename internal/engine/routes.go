@@ -193,7 +193,7 @@ func (c *Ctx) allowedWhenDown(cmd *Command) bool {
 		return true
 	case cmd.shardPubSub || !c.e.Settings.ReadsWhenDown.Load():
 		c.Err(ErrClusterDown)
-	case !cmd.readonly:
+	case cmd.write:
 		c.Err(ErrClusterRead)
 	default:
 		return true

@@ -525,8 +525,9 @@ type RunningScript struct {
 	For  time.Duration
 }
 
-// readable says whether a replica may execute the command for a client that said READONLY. A script without flags may try.
-func (cmd *Command) readable() bool { return cmd.readonly || cmd.flagsOf != nil && !cmd.write }
+// readable says whether a replica may execute the command for a client that said READONLY: WATCH too, and a script without
+// flags may try.
+func (cmd *Command) readable() bool { return !cmd.write }
 
 // LibraryStore keeps the libraries of functions, which are saved and copied with the data.
 type LibraryStore interface {

@@ -12,7 +12,8 @@ import (
 
 const (
 	heapPeriod    = 2 * time.Second
-	heapSlackMin  = 32 << 20 // bytes that are not worth a collection
+	heapSlackMin  = 32 << 20 // bytes that are not worth a collection which may gain nothing
+	heapGrownMin  = 1 << 20  // growth that is worth one
 	heapPauseMost = 32       // periods between two attempts that gained nothing
 )
 
@@ -27,16 +28,16 @@ type heapKeeper struct {
 // heapState is what the runtime says: how often it has collected, and how much its heap holds of the system's memory.
 type heapState struct{ cycles, held uint64 }
 
-// due says whether the heap should be collected and given back now: it holds much, and no collection ran since the last
-// look, for one that works is left to the runtime.
+// due says whether the heap should be collected and given back now: it has grown or holds much, and no collection ran since
+// the last look, for one that works is left to the runtime.
 func (k *heapKeeper) due(s heapState) bool {
 	quiet := s.cycles == k.cycles
 	k.cycles = s.cycles
 	if k.wait > 0 {
 		k.wait--
 	}
-	grown := s.held > k.held+heapSlackMin
-	return quiet && s.held > heapSlackMin && (grown || k.wait == 0)
+	grown := s.held > k.held+heapGrownMin
+	return quiet && (grown || s.held > heapSlackMin && k.wait == 0)
 }
 
 // done notes an attempt. One that gained little lets the next one wait: what the heap holds is in use.
@@ -54,7 +55,7 @@ func (k *heapKeeper) done(before, after heapState) {
 func (s *Server) keepHeap(ctx context.Context) error {
 	tick := time.NewTicker(heapPeriod)
 	defer tick.Stop()
-	var k heapKeeper
+	k := heapKeeper{held: readHeap().held}
 	for {
 		select {
 		case <-ctx.Done():

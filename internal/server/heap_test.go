@@ -5,11 +5,14 @@ import "testing"
 // A heap that grew is given back once nothing collects it; one that is in use is left in peace for longer and longer.
 func TestHeapKeeper(t *testing.T) {
 	const mb = 1 << 20
-	var k heapKeeper
+	k := heapKeeper{held: 20 * mb}
 	look := func(cycles, held uint64) bool { return k.due(heapState{cycles, held}) }
 
 	if look(3, 20*mb) || look(3, 20*mb) {
 		t.Error("a small heap is collected")
+	}
+	if !look(3, 22*mb) {
+		t.Error("a small heap that grew is left")
 	}
 	if look(4, 500*mb) || look(5, 500*mb) {
 		t.Error("a heap is collected beside the runtime's own collections")

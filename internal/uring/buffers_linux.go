@@ -7,14 +7,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// buffers is a ring of buffers of which the kernel takes one for each piece that arrives. They are used in turn.
+// buffers is a ring of buffers of which the kernel takes one for each piece that arrives. They are used in turn, so all that
+// the kernel was given take memory soon: most of them are held back until several requests at once have found none.
 type buffers struct {
 	ring   []byte // shared with the kernel: bufferEntry by bufferEntry
 	memory []byte
 	each   int
 	mask   uint16
 	tail   uint16
+	held   int // buffers that the kernel was not given yet, the last ones
+	wanted int // requests in succession that have found none
 }
+
+// buffersAtFirst is how many the kernel is given at once.
+const buffersAtFirst = 8
 
 // bufferEntry is struct io_uring_buf. The last field of the first one is the tail of the ring.
 type bufferEntry struct {
@@ -50,10 +56,23 @@ func (b *buffers) register(fd, count, each int) error {
 	if errno != 0 {
 		return errno
 	}
-	for id := range count {
+	b.held = max(count-buffersAtFirst, 0)
+	for id := range count - b.held {
 		b.put(uint16(id))
 	}
 	return nil
+}
+
+// want notes that a request has ended as there was no buffer for it. A single one that gets much at a time is asked for again
+// as soon as that is executed; when there are more, all buffers are given.
+func (b *buffers) want() {
+	const several = 2
+	if b.wanted++; b.wanted < several {
+		return
+	}
+	for count := int(b.mask) + 1; b.held > 0; b.held-- {
+		b.put(uint16(count - b.held))
+	}
 }
 
 func (b *buffers) entry(i uint16) *bufferEntry {
@@ -81,9 +100,13 @@ func (r *Ring) Received(c Completion) []byte {
 	return r.buffers.memory[at : at+int(c.Result) : at+int(c.Result)]
 }
 
-// Release gives the buffer of a completion, if it has one, back to the kernel.
+// Release gives the buffer of a completion, if it has one, back to the kernel. It is called for every completion of Recv.
 func (r *Ring) Release(c Completion) {
-	if c.Flags&hasBuffer != 0 {
+	switch {
+	case c.Flags&hasBuffer != 0:
 		r.buffers.put(uint16(c.Flags >> 16))
+		r.buffers.wanted = 0
+	case c.Result == -int32(unix.ENOBUFS):
+		r.buffers.want()
 	}
 }

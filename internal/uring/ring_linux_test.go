@@ -139,6 +139,38 @@ func TestSendCompletesAtOnce(t *testing.T) {
 	r.wantResult(t, 4, -int(unix.EPIPE))
 }
 
+// Most buffers are held back until two requests in succession have found none.
+func TestBuffersAreHeldBack(t *testing.T) {
+	many := small
+	many.Buffers = 2 * buffersAtFirst
+	r := open(t, many)
+	a, b := pair(t)
+	write(t, b, string(bytes.Repeat([]byte("x"), 1000)))
+	for data, wanted := uint64(7), 1; data < 9; data, wanted = data+1, 2 {
+		r.Recv(a, data)
+		c := r.await(t)
+		for n := 1; c.Result > 0; n++ { // none is released
+			if c = r.await(t); n > buffersAtFirst {
+				t.Fatal("more buffers are given than at first")
+			}
+		}
+		if c.Data != data || int(c.Result) != -int(unix.ENOBUFS) {
+			t.Fatalf("got %+v, want ENOBUFS", c)
+		}
+		r.Release(c)
+		if r.buffers.wanted != wanted {
+			t.Fatalf("%d requests want buffers, not %d", r.buffers.wanted, wanted)
+		}
+	}
+	r.Recv(a, 9)
+	for range buffersAtFirst {
+		r.Release(r.await(t))
+	}
+	if r.buffers.held != 0 || r.buffers.wanted != 0 {
+		t.Errorf("%d buffers are held back, %d requests want some", r.buffers.held, r.buffers.wanted)
+	}
+}
+
 func TestWatchAndCancel(t *testing.T) {
 	r := open(t, small)
 	a, b := pair(t)

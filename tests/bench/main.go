@@ -23,8 +23,8 @@ func main() {
 	quick := flag.Bool("quick", false, "a tenth of the requests")
 	rounds := flag.Int("rounds", 3, "pairs of runs for each figure; the median ratio is printed")
 	covey := flag.String("covey", "bin/covey", "the binary to measure")
-	only := flag.String("only", "", "throughput, sessions, memory, shapes, long, stall or isolation; empty for all")
-	match := flag.String("match", "", "of the shapes and long commands only those whose name matches")
+	only := flag.String("only", "", "throughput, sessions, memory, shapes, long, stalls, stall or isolation; empty for all")
+	match := flag.String("match", "", "of shapes, long and stalls only those whose name matches")
 	flag.Parse()
 	if err := run(*covey, *rounds, *quick, *only, *match); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -65,6 +65,7 @@ func run(binary string, rounds int, quick bool, only, match string) error {
 		{"memory", func() error { return memory(ours, theirs, scale) }},
 		{"shapes", func() error { return memoryTable(binary, dir, matching, scale) }},
 		{"long", func() error { return longTable(ours, theirs, matching, scale) }},
+		{"stalls", func() error { return stallTable(matching, scale) }},
 		{"stall", func() error { return stall(ours, theirs, scale) }},
 		{"isolation", func() error { return isolation(binary, dir, scale) }},
 	}

@@ -90,7 +90,7 @@ func memoryTable(binary, dir string, match *regexp.Regexp, scale int) error {
 }
 
 // settle is how long a server may give memory back after it was filled.
-const settle = time.Second
+const settle = 5 * time.Second
 
 // grows is by how much a server grows with a shape.
 func (n *node) grows(s shape, units int) (int64, error) {

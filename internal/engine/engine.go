@@ -72,6 +72,7 @@ type Engine struct {
 	dbs      int
 	used     *atomic.Int64
 	flushed  atomic.Bool  // databases were put aside since FreeTrash last had nothing left
+	sweeping int          // the shard where FreeTrashBeside goes on; its caller's
 	base     atomic.Int64 // bytes that the node took before it had any data
 	shards   [keyspace.Shards]Shard
 	started  clock.Millis

@@ -1,5 +1,7 @@
 package engine
 
+import "time"
+
 // Shards ranges over the numbers of the shards.
 func (e *Engine) Shards() int { return len(e.shards) }
 
@@ -14,6 +16,32 @@ func (e *Engine) FreeTrash(perHold int) {
 			s.Part.Arena().Publish()
 			s.mu.Unlock()
 		}
+	}
+}
+
+// FreeTrashBeside is FreeTrash while clients are served: between two holds of a lock it leaves the lock alone for as long as
+// it had it, and it ends after about the given time. It is called by one goroutine.
+func (e *Engine) FreeTrashBeside(perHold int, most time.Duration) {
+	e.flushed.Store(false)
+	began := time.Now()
+	for range e.shards {
+		s := &e.shards[e.sweeping]
+		for {
+			s.mu.Lock()
+			start := time.Now()
+			left := s.Part.FreeSome(perHold)
+			s.Part.Arena().Publish()
+			s.mu.Unlock()
+			if left == 0 {
+				break
+			}
+			if time.Since(began) > most {
+				e.flushed.Store(true)
+				return
+			}
+			time.Sleep(time.Since(start))
+		}
+		e.sweeping = (e.sweeping + 1) % len(e.shards)
 	}
 }
 

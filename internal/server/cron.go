@@ -10,9 +10,10 @@ import (
 
 const (
 	cronPeriod   = 100 * time.Millisecond
-	expireShare  = 25   // percent of a period that expiry may take with active-expire-effort 1
-	effortShare  = 2    // percent more for each further step of effort
-	trashPerHold = 1000 // records freed under one hold of a lock: about 100 µs
+	expireShare  = 25  // percent of a period that expiry may take with active-expire-effort 1
+	effortShare  = 2   // percent more for each further step of effort
+	trashPerHold = 128 // records freed under one hold of a lock: about 20 µs, and more when they are in no cache
+	trashShare   = 75  // percent of a period that freeing may take, half of which it waits
 )
 
 // cron does what the node does without being asked.
@@ -35,7 +36,7 @@ func (s *Server) cron(ctx context.Context) error {
 			s.sampler.Tick(s.engine, now)
 			s.expire(w)
 			s.evict(w)
-			s.engine.FreeTrash(trashPerHold)
+			s.engine.FreeTrashBeside(trashPerHold, cronPeriod*trashShare/100)
 			s.engine.LookAtClients()
 			if now.Sub(second) >= time.Second {
 				second = now

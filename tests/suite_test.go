@@ -27,6 +27,9 @@ func TestPauseHoldsTheStreamOfAReplica(t *testing.T) {
 	primary.Want(t, "[:1 :2]", "EXEC")
 	primary.Want(t, ":0", "WAIT", "1", "200")
 	replica.Want(t, `"before"`, "GET", "k")
+	if read := top.Nodes[1].InfoInt(t, "slave_read_repl_offset"); read <= offset {
+		t.Errorf("the stream was read up to %d", read)
+	}
 	if now := top.Nodes[1].InfoInt(t, "slave_repl_offset"); now != offset {
 		t.Errorf("the offset is %d, was %d", now, offset)
 	}
@@ -190,4 +193,13 @@ func TestEndlessReplyIsNotBegun(t *testing.T) {
 		t.Errorf("read %q", b)
 	}
 	s.Want(t, "+PONG", "PING")
+}
+
+// A signal that ends a broken process is logged, with what the node was doing.
+func TestCrashIsReported(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Conf: []string{"enable-debug-command yes"}})
+	_, _ = s.Dial(t).Try("DEBUG", "SEGFAULT")
+	s.AwaitLog(t, replicaWithin, "crashed by signal: 11")
+	s.AwaitLog(t, replicaWithin, "STACK TRACE")
+	s.AwaitExit(t, replicaWithin)
 }

@@ -108,6 +108,7 @@ func serve(loaded *config.Loaded, errs io.Writer) int {
 			}
 		}
 	}()
+	go reportCrash(node)
 	signal.Ignore(syscall.SIGHUP)
 	node.WritePID()
 	if err := node.Run(context.Background()); err != nil {

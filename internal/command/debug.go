@@ -69,7 +69,7 @@ func debugSubs(d Deps) map[string]debugSub {
 		"ERROR":                      {3, 3, cmdDebugError},
 		"LOG":                        {3, 3, func(c *engine.Ctx) { cmdDebugLog(c, d.LogWarning) }},
 		"PANIC":                      {2, 2, cmdDebugPanic},
-		"SEGFAULT":                   {2, 2, cmdDebugPanic},
+		"SEGFAULT":                   {2, 2, func(c *engine.Ctx) { cmdDebugSegfault(c, d.Segfault) }},
 		"ASSERT":                     {2, 2, cmdDebugPanic},
 	}
 }
@@ -353,6 +353,15 @@ func cmdDebugPanic(c *engine.Ctx) {
 	panic(fmt.Sprintf("DEBUG %s was called at %d", bytes.ToUpper(c.Args[1]), c.Now))
 }
 
+// cmdDebugSegfault stops the node as a signal does.
+func cmdDebugSegfault(c *engine.Ctx, send func()) {
+	if send == nil {
+		cmdDebugPanic(c)
+	}
+	send()
+	c.OK() // until the signal comes
+}
+
 func cmdDebugHelp(c *engine.Ctx) {
 	replyHelp(c,
 		"AOF-FLUSH-SLEEP <microseconds>",
@@ -398,7 +407,7 @@ func cmdDebugHelp(c *engine.Ctx) {
 		"REPLYBUFFER RESIZING <0|1>",
 		"    Do nothing: connections have no reply buffers of their own.",
 		"SEGFAULT",
-		"    The same as PANIC.",
+		"    Stop the server with the signal of a wrong access to memory.",
 		"SET-ACTIVE-EXPIRE <0|1>",
 		"    Whether expired keys are removed before anybody asks for them.",
 		"SET-DISABLE-DENY-SCRIPTS <0|1>",

@@ -23,6 +23,8 @@ type Deps struct {
 	RewriteConfig func() error
 	// Links lets tests break links of the cluster bus and drop packets; nil outside of a cluster.
 	Links LinkBreaker
+	// Segfault sends this process SIGSEGV; nil: DEBUG SEGFAULT is a panic.
+	Segfault func()
 	// CachedSockets is the number of connections that MIGRATE keeps; nil: none.
 	CachedSockets func() int
 	// RewriteConfigAll is the same with a line for every directive.

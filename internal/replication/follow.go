@@ -56,7 +56,8 @@ type follower struct {
 	downAt   atomic.Int64 // when the link went down, Unix nanoseconds; 0 while it is up
 	syncLeft atomic.Int64 // bytes of the snapshot to come, -1 unknown
 	syncRead atomic.Int64
-	writeMu  sync.Mutex // guards writes to conn
+	ahead    atomic.Int64 // bytes of the stream that were read and not applied
+	writeMu  sync.Mutex   // guards writes to conn
 	conn     atomic.Pointer[net.Conn]
 }
 
@@ -416,6 +417,7 @@ func (f *follower) apply(ctx context.Context, p *primaryConn) error {
 	p.mail = &linkMail{conn: p.conn, wake: make(chan struct{}, 1)}
 	sess := e.NewPrimaryLink(linkConn{p.conn, p.mail}, engine.Peer{Remote: p.conn.RemoteAddr().String(), Local: p.conn.LocalAddr().String(), FD: -1})
 	defer sess.Close()
+	defer f.ahead.Store(0)
 	sess.SelectDB(max(0, e.Log.StreamDB()))
 	f.downAt.Store(0)
 	f.state.Store(int32(linkConnected))
@@ -428,9 +430,11 @@ func (f *follower) apply(ctx context.Context, p *primaryConn) error {
 	for ctx.Err() == nil {
 		e.AwaitThaw()
 		p.mail.deliver(w)
+		f.ahead.Store(int64(len(p.buf)))
 		used := sess.Process(w, p.buf)
 		w.Out.Reset()
 		p.buf = p.buf[:copy(p.buf, p.buf[used:])]
+		f.ahead.Store(int64(len(p.buf)))
 		if sess.Closing() {
 			return errors.New("the primary's stream broke the protocol")
 		}

@@ -77,7 +77,7 @@ func (f *follower) info(add func(string, any), h engine.History) {
 	}
 	add("master_last_io_seconds_ago", last)
 	add("master_sync_in_progress", bit(f.phase() == linkSync))
-	add("slave_read_repl_offset", h.End)
+	add("slave_read_repl_offset", h.End+f.ahead.Load())
 	add("slave_repl_offset", h.End)
 	if f.phase() == linkSync {
 		add("master_sync_total_bytes", max(f.syncLeft.Load(), 0)+f.syncRead.Load())

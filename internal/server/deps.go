@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/covey-db/covey/internal/acl"
 	"github.com/covey-db/covey/internal/command"
@@ -45,6 +46,7 @@ func (s *Server) deps() command.Deps {
 		Scripts:          &s.scripts,
 		Freeze:           s.engine.Freeze,
 		CachedSockets:    s.mover.CachedSockets,
+		Segfault:         func() { _ = syscall.Kill(os.Getpid(), syscall.SIGSEGV) },
 	}
 	if s.engine.ClusterOn {
 		d.Links = linkBreaker{s}

@@ -168,18 +168,19 @@ func threadTime(clock int32) time.Duration {
 // collector is what the garbage collector has done so far.
 type collector struct {
 	pauses  *metrics.Float64Histogram
-	seconds float64
+	seconds float64 // of the processor, without pauses, which the runtime counts as time that passes
 	cycles  uint64
 }
 
 func readCollector() collector {
 	list := []metrics.Sample{
 		{Name: "/sched/pauses/total/gc:seconds"}, {Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/gc/cycles/total:gc-cycles"},
+		{Name: "/cpu/classes/gc/pause:cpu-seconds"},
 	}
 	metrics.Read(list)
 	h := list[0].Value.Float64Histogram()
 	return collector{&metrics.Float64Histogram{Counts: slices.Clone(h.Counts), Buckets: slices.Clone(h.Buckets)},
-		list[1].Value.Float64(), list[2].Value.Uint64()}
+		list[1].Value.Float64() - list[3].Value.Float64(), list[2].Value.Uint64()}
 }
 
 // pausesSince is the longest pause since an earlier look, and the median, each as the upper end of its bucket.

@@ -167,21 +167,44 @@ func (g Group) RemoveConsumer(name []byte) (pending int, found bool) {
 	if !ok {
 		return 0, false
 	}
-	owned := g.consumer(d.at(i)).owned()
+	c := g.consumer(d.at(i))
+	owned := c.owned()
 	pending = owned.len()
-	all := g.pending()
-	if pending == all.len() {
-		all.freeInner()
-		all.freeLeaves(1<<62, nil)
-	}
-	for p := owned.first(); p.ok() && all.len() > 0; p = owned.next(p) {
-		id, _ := owned.at(p)
-		all.remove(id)
-	}
+	g.dropOwned(c)
 	owned.freeInner()
 	owned.freeLeaves(1<<62, nil)
 	d.remove(i)
 	return pending, true
+}
+
+// rebuildShare is the part of the pending entries from which on they are gone through in order, not looked up one by one.
+const rebuildShare = 4
+
+// dropOwned takes what a consumer owns out of the pending entries of the group.
+func (g Group) dropOwned(c Consumer) {
+	all, owned := g.pending(), c.owned()
+	if owned.len() < removeAtOnce || owned.len() < all.len()/rebuildShare {
+		for p := owned.first(); p.ok(); p = owned.next(p) {
+			id, _ := owned.at(p)
+			all.remove(id)
+		}
+		return
+	}
+	all.freeInner()
+	r := mem.Ref(all.head[1])
+	clear(all.head)
+	for r != 0 {
+		l := all.leaf(r)
+		for i := range l.count {
+			if v := l.value(i); mem.Ref(v[2]) != c.ref {
+				to, _ := all.put(l.key(i))
+				copy(to, v)
+			}
+		}
+		next := mem.Ref(l.words[1])
+		all.freeLeaf(r, l.capacity)
+		r = next
+	}
 }
 
 func (c Consumer) owned() tree {

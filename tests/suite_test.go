@@ -203,3 +203,24 @@ func TestCrashIsReported(t *testing.T) {
 	s.AwaitLog(t, replicaWithin, "STACK TRACE")
 	s.AwaitExit(t, replicaWithin)
 }
+
+// A replica that sleeps does not come back to its primary meanwhile.
+func TestSleepingReplicaStaysAway(t *testing.T) {
+	primary := testkit.Start(t, testkit.Options{})
+	replica := testkit.Start(t, testkit.Options{Conf: []string{"enable-debug-command yes"}})
+	replica.Follow(t, primary)
+	testkit.Eventually(t, replicaWithin, func() error { return replica.ReplicaLinked(primary.Port) })
+	c := replica.Dial(t)
+	c.Want(t, "+OK", "MULTI")
+	c.Want(t, "+QUEUED", "CLIENT", "KILL", "TYPE", "master")
+	c.Want(t, "+QUEUED", "DEBUG", "SLEEP", "1")
+	must(t, c.Send("EXEC"))
+	testkit.Elapse(600 * time.Millisecond) // longer than it takes to come back
+	if n := primary.InfoInt(t, "connected_slaves"); n != 0 {
+		t.Errorf("%d replicas are there", n)
+	}
+	if v := c.Next(t); v.String() != "[:1 +OK]" {
+		t.Error(v)
+	}
+	testkit.Eventually(t, replicaWithin, func() error { return replica.ReplicaLinked(primary.Port) })
+}

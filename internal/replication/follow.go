@@ -195,6 +195,7 @@ const retryWait = 250 * time.Millisecond
 func (f *follower) run(ctx context.Context) {
 	said := "" // the last reason that was logged: a primary that stays away is told of once
 	for ctx.Err() == nil {
+		f.m.e.AwaitThaw()
 		f.state.Store(int32(linkConnecting))
 		err := f.attempt(ctx)
 		if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) {

@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/covey-db/covey/internal/acl"
 	"github.com/covey-db/covey/internal/clock"
@@ -62,7 +63,10 @@ type Engine struct {
 	ClusterOn    bool
 	realTime     bool         // Clock moves by itself
 	ReplOut      atomic.Int64 // bytes sent to replicas
-	Cuts         atomic.Int32 // snapshots under way, which may still need values as they are
+	// SlowScript is called, on the script's thread, when a script has run for so long that others hear BUSY. It may be nil; it is
+	// set before the first client comes.
+	SlowScript func(runs time.Duration)
+	Cuts       atomic.Int32 // snapshots under way, which may still need values as they are
 
 	blockedOnKeys atomic.Int64 // sessions that are suspended by BlockOnKeys
 

@@ -207,6 +207,9 @@ func (s *Script) Look() {
 	}
 	wide := len(s.c.keys) == 0
 	if other := s.e.busyScript.Load(); other == nil || wide && !other.wide.Load() {
+		if s.e.SlowScript != nil && other != s.hold {
+			s.e.SlowScript(time.Since(s.hold.begun))
+		}
 		s.hold.wide.Store(wide)
 		s.e.busyScript.Store(s.hold)
 	}

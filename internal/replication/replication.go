@@ -196,6 +196,9 @@ func (m *Manager) dropHistory() {
 	if m.replicaCount() > 0 || m.e.Role.IsReplica() {
 		return
 	}
+	m.mu.Lock()
+	m.mu.needed = time.Now() // where the append-only file keeps the log on, there is history again from now on
+	m.mu.Unlock()
 	m.e.Log.NewID(NewID())
 	m.e.Log.Stop()
 	m.log.Info("Replication backlog freed after repl-backlog-ttl without connected replicas")

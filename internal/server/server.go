@@ -143,6 +143,9 @@ func (s *Server) build(loaded *config.Loaded) error {
 	}
 	s.engine.Libraries = &s.scripts
 	s.scripts.Log = s.logOfScript
+	s.engine.SlowScript = func(runs time.Duration) {
+		s.log.Warn(fmt.Sprintf("Slow script detected: it runs for %d milliseconds now. SCRIPT KILL, or FUNCTION KILL, ends it unless it has written.", runs.Milliseconds()))
+	}
 	s.engine.Register(all)
 	s.engine.ClientMemory.Evicted = func(c *engine.Session) {
 		s.log.Info("Evicted a client: " + command.ClientLine(c, int64(s.engine.Clock.Now())))

@@ -23,7 +23,7 @@ func TestEverythingIsReplayed(t *testing.T) {
 		for step := range 4 {
 			r.c.change(dice, 300)
 			if step > 0 {
-				r.set.Preamble = step != 2
+				r.usePreamble(step != 2)
 				r.rewrite()
 				if got := r.info("aof_last_bgrewrite_status"); got != "ok" {
 					t.Fatal(r.log.String())
@@ -62,7 +62,7 @@ func TestRewriteUnderWriters(t *testing.T) {
 		})
 	}
 	for i := range 6 {
-		r.set.Preamble = i%2 == 0
+		r.usePreamble(i%2 == 0)
 		r.rewrite()
 	}
 	close(stop)

@@ -28,6 +28,7 @@ type rig struct {
 	t     testing.TB
 	e     *engine.Engine
 	j     *Journal
+	setMu sync.Mutex // guards set while the journal runs
 	set   Settings
 	mem   *vfs.Mem
 	disk  *vfs.Faulty
@@ -76,7 +77,7 @@ func newRig(t testing.TB, mem *vfs.Mem) *rig {
 	r := &rig{t: t, e: inproc.New(t, inproc.Options{}), mem: mem, disk: vfs.NewFaulty(mem), fatal: make(chan error, 100)}
 	r.e.Settings.DebugAllowed.Store(2)
 	r.set = Settings{Dir: dataDir, DirName: "appendonlydir", File: "appendonly.aof", LoadTruncated: true, Preamble: true, SyncOften: true, Compress: true}
-	r.j = New(Options{Engine: r.e, Taker: snapshot.NewTaker(r.e), Settings: func() Settings { return r.set }, FS: r.disk,
+	r.j = New(Options{Engine: r.e, Taker: snapshot.NewTaker(r.e), Settings: r.settings, FS: r.disk,
 		Log: slog.New(slog.NewTextHandler(&r.log, nil)), Progress: ignore{}, Fatal: func(err error) {
 			select {
 			case r.fatal <- err:
@@ -87,6 +88,19 @@ func newRig(t testing.TB, mem *vfs.Mem) *rig {
 	r.c = r.client()
 	t.Cleanup(r.j.Close)
 	return r
+}
+
+func (r *rig) settings() Settings {
+	r.setMu.Lock()
+	defer r.setMu.Unlock()
+	return r.set
+}
+
+// usePreamble is CONFIG SET aof-use-rdb-preamble.
+func (r *rig) usePreamble(on bool) {
+	r.setMu.Lock()
+	r.set.Preamble = on
+	r.setMu.Unlock()
 }
 
 // start loads the set and goes on with it.

@@ -340,3 +340,31 @@ func disturbBig(e *engine.Engine, prefixes []string, seed uint64, stop chan stru
 		c.do("SELECT", strconv.Itoa(dice.IntN(8)/7))
 	}
 }
+
+// TestLittleIsEncodedUnderALock bounds what a snapshot encodes under one hold of a lock, whatever the values are.
+func TestLittleIsEncodedUnderALock(t *testing.T) {
+	e := inproc.New(t, inproc.Options{})
+	c := newClient(e)
+	fillBig(c, "", 10*bigElements)
+	fillBig(c, "{a}", 200) // below the limits, but not small
+	for i := range 3000 {
+		c.do("SET", fmt.Sprint("{a}", i), strings.Repeat("x", i*10))
+	}
+	taker := snapshot.NewTaker(e)
+	for range 2 {
+		b := beginBehind(t, e, taker)
+		for i := range 300 {
+			c.do("APPEND", fmt.Sprint("{a}", i*10), "x")
+		}
+		for _, line := range edits {
+			c.words(line)
+		}
+		b.finish(t)
+	}
+	const most = 192 << 10 // what fits into a visit, and one value more
+	if f := taker.Figures(); f.MostLocked > most || f.Copied == 0 || f.Finished != 0 {
+		t.Errorf("%+v", f)
+	}
+	c.close()
+	wantNoLeak(t, e)
+}

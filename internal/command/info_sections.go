@@ -31,7 +31,11 @@ func infoServer(w *infoWriter) {
 	w.add("os", operatingSystem())
 	w.add("arch_bits", 64)
 	w.add("monotonic_clock", "POSIX clock_gettime")
-	w.add("multiplexing_api", "epoll")
+	multiplexing := "epoll"
+	if w.d.Multiplexing != nil {
+		multiplexing = w.d.Multiplexing()
+	}
+	w.add("multiplexing_api", multiplexing)
 	w.add("atomicvar_api", "go-atomic")
 	w.add("process_id", os.Getpid())
 	w.add("process_supervised", "no")

@@ -35,6 +35,8 @@ type Deps struct {
 	AbortShutdown func() bool
 	// ShutdownLeft is how many milliseconds a shutdown still waits for replicas, 0 when none is under way.
 	ShutdownLeft func() int64
+	// Multiplexing names how the event loops move bytes; nil: epoll.
+	Multiplexing func() string
 	// Sampler keeps the figures per second of INFO.
 	Sampler *Sampler
 	// Replication and Persistence are the sections of INFO whose state lives in those packages.

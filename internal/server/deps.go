@@ -28,6 +28,7 @@ func (s *Server) deps() command.Deps {
 		Shutdown:         s.shutdownCommand,
 		AbortShutdown:    s.abortShutdown,
 		ShutdownLeft:     s.shutdownLeft,
+		Multiplexing:     func() string { return string(s.loops.Backend()) },
 		Sampler:          &s.sampler,
 		Replication:      s.repl.Info,
 		ReplicationBytes: s.repl.BufferBytes,

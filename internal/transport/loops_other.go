@@ -19,5 +19,8 @@ func NewLoops(e *engine.Engine, opts Options) (*Loops, error) {
 // Serve accepts connections until the listener is closed.
 func (g *Loops) Serve(l net.Listener) error { return g.streams.Serve(l, nil) }
 
+// Backend says that there is none.
+func (g *Loops) Backend() Backend { return "goroutines" }
+
 // Close ends all connections and waits for their goroutines.
 func (g *Loops) Close() { g.streams.Close() }

@@ -51,7 +51,6 @@ type commander struct {
 
 	verb  string // of the elements that are gathered
 	items [][]byte
-	text  []byte // holds the elements
 
 	stream   streamState
 	expiries [][]byte // field, time, field, time...

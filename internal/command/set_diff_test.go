@@ -57,15 +57,7 @@ func flat(v reply.Value) string {
 // same compares replies in which members may come in any order.
 func (w *setTwins) same(t rapid.TB, args ...string) reply.Value {
 	t.Helper()
-	theirs, err := w.redis.Try(args...)
-	if err != nil {
-		t.Fatalf("redis-server, %q: %v", args, err)
-	}
-	ours := w.h.args(args...)
-	if flat(ours) != flat(theirs) {
-		t.Fatalf("%q:\n  ours:   %v\n  theirs: %v", args, ours, theirs)
-	}
-	return ours
+	return w.sameInAnyOrder(t, args...)
 }
 
 // effectArgs returns what was logged since the last look.

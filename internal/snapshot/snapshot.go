@@ -79,11 +79,12 @@ type Snapshot struct {
 		spare [][]byte // buffers for pieces
 	}
 
-	lzf   *checksum.LZF
-	buf   []byte
-	db    int // database selected in the output, -1 before the first
-	keys  int64
-	ended bool
+	lzf    *checksum.LZF
+	buf    []byte
+	db     int // database selected in the output, -1 before the first
+	keys   int64
+	slowed int64 // keys that slowDown has waited for
+	ended  bool
 
 	// Offset is the log's end at the cut: the snapshot contains all effects before it and none behind.
 	Offset engine.Offset
@@ -163,6 +164,9 @@ func (s *Snapshot) WriteTo(ctx context.Context, w io.Writer) (int64, error) {
 		}
 	}
 	if err := s.writeHandedOver(ctx, out, -1); err != nil {
+		return out.Size(), err
+	}
+	if err := s.slowDown(ctx); err != nil {
 		return out.Size(), err
 	}
 	if err := s.flush(out, 0); err != nil {

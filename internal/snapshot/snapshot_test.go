@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/keyspace"
@@ -222,5 +223,31 @@ func TestSnapshotThatIsDroppedFreesItsLane(t *testing.T) {
 			t.Error(err)
 		}
 		sh.Unlock()
+	}
+}
+
+// TestEveryKeyIsWaitedFor: rdb-key-save-delay counts the keys that writers hand over like those that the walker finds.
+func TestEveryKeyIsWaitedFor(t *testing.T) {
+	e := inproc.New(t, inproc.Options{})
+	w := newWriter(e)
+	const keys = 200
+	for i := range keys {
+		w.do("SET", strconv.Itoa(i), "old")
+	}
+	snap, err := snapshot.NewTaker(e).Cut(context.Background(), snapshot.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range keys {
+		w.do("SET", strconv.Itoa(i), "new")
+	}
+	const delay = 500 * time.Microsecond
+	e.Settings.SaveKeyDelay.Store(delay.Microseconds())
+	start := time.Now()
+	if _, err := snap.WriteTo(context.Background(), &bytes.Buffer{}); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(start); took < keys*delay {
+		t.Errorf("%d keys were written after %v, want %v at least", keys, took, keys*delay)
 	}
 }

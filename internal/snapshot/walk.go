@@ -41,12 +41,11 @@ func (s *Snapshot) writeShard(ctx context.Context, out *rdb.Writer, shard int) e
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			before := s.keys
 			found, side := s.visit(shard, db, &w)
 			if err := s.writeFound(out, found, side); err != nil {
 				return err
 			}
-			if err := pause(ctx.Done(), &s.t.e.Settings.SaveKeyDelay, s.keys-before); err != nil {
+			if err := s.slowDown(ctx); err != nil {
 				return err
 			}
 			if err := s.writeHandedOver(ctx, out, sideBytesMax); err != nil {
@@ -55,6 +54,13 @@ func (s *Snapshot) writeShard(ctx context.Context, out *rdb.Writer, shard int) e
 		}
 	}
 	return nil
+}
+
+// slowDown waits as rdb-key-save-delay says for each key that was taken since the last wait, by a visit or from a writer.
+func (s *Snapshot) slowDown(ctx context.Context) error {
+	keys := s.keys - s.slowed
+	s.slowed = s.keys
+	return pause(ctx.Done(), &s.t.e.Settings.SaveKeyDelay, keys)
 }
 
 // visit encodes the next piece of a shard under its lock, up to a big value, which it returns with what writers handed over.

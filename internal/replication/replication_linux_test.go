@@ -295,3 +295,23 @@ func TestIsFollowedByRedis(t *testing.T) {
 		t.Errorf("%d full and %d partial synchronisations", full, part)
 	}
 }
+
+// TestReplicasThatHaveAllAreNotAsked: waiting for replicas adds nothing to the stream when they have said already that they
+// have everything.
+func TestReplicasThatHaveAllAreNotAsked(t *testing.T) {
+	primary, replica := start(t), start(t)
+	replica.follow(primary.addr)
+	primary.Want(t, "+OK", "SET", "k", "v")
+	agree(t, primary.Client, replica.Client)
+	testkit.Eventually(t, caughtUpWithin, func() error { // a ping may come in between
+		at := primary.e.Log.End()
+		if late := primary.m.Lagging(at); len(late) > 0 {
+			return fmt.Errorf("%q", late)
+		}
+		primary.m.AwaitReplicas(context.Background(), at)
+		if end := primary.e.Log.End(); end != at {
+			return fmt.Errorf("the stream has grown from %d to %d", at, end)
+		}
+		return nil
+	})
+}

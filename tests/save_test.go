@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -140,4 +141,46 @@ func TestReloadUnderWrites(t *testing.T) {
 	}
 	close(stop)
 	c.Want(t, `"`+strconv.Itoa(<-counted)+`"`, "GET", "counter")
+}
+
+// TestSignalBesideAPausedCron: a signal waits while the cron is paused, and can be taken back.
+func TestSignalBesideAPausedCron(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Conf: []string{"enable-debug-command yes"}})
+	c := s.Dial(t)
+	c.Want(t, "+OK", "DEBUG", "PAUSE-CRON", "1")
+	s.Signal(t, syscall.SIGTERM)
+	testkit.Eventually(t, saveWithin, func() error { // the signal may be on its way
+		v, err := c.Try("SHUTDOWN", "ABORT")
+		if err == nil && v.String() != "+OK" {
+			err = fmt.Errorf("%v", v)
+		}
+		return err
+	})
+	s.AwaitLog(t, saveWithin, "Shutdown manually aborted")
+	c.Want(t, "-ERR No shutdown in progress.", "SHUTDOWN", "ABORT")
+	s.Signal(t, syscall.SIGTERM)
+	c.Want(t, "+OK", "DEBUG", "PAUSE-CRON", "0")
+	if status := s.AwaitExit(t, saveWithin); status != 0 {
+		t.Errorf("exit status %d", status)
+	}
+}
+
+// TestNoEndBeforeTheFirstBase: a node does not end while the first base of its append-only file is being written, because
+// nothing else has the data.
+func TestNoEndBeforeTheFirstBase(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	c := s.Dial(t)
+	c.Want(t, "+OK", "SET", "k", "v")
+	c.Want(t, "+OK", "CONFIG", "SET", "rdb-key-save-delay", "100000000")
+	c.Want(t, "+OK", "CONFIG", "SET", "appendonly", "yes")
+	s.Signal(t, syscall.SIGTERM)
+	s.AwaitLog(t, saveWithin, "Writing initial AOF, can't exit")
+	c.Want(t, "-ERR Errors trying to SHUTDOWN. Check logs.", "SHUTDOWN")
+	must(t, c.Send("SHUTDOWN", "FORCE"))
+	if status := s.AwaitExit(t, saveWithin); status != 0 {
+		t.Errorf("exit status %d", status)
+	}
+	if log := s.Log(); !strings.Contains(log, "Writing initial AOF. Exit anyway") {
+		t.Error(log)
+	}
 }

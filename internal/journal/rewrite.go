@@ -43,6 +43,9 @@ func (j *Journal) Rewriting() bool {
 	return j.rw.mu.running
 }
 
+// BeginsBase says whether the first base is being written: what the append-only file is to keep is nowhere on disk yet.
+func (j *Journal) BeginsBase() bool { return j.get() == stateWaiting && j.Rewriting() }
+
 // begin claims the right to rewrite.
 func (j *Journal) begin() (context.Context, error) {
 	r := &j.rw.mu

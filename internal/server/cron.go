@@ -32,6 +32,9 @@ func (s *Server) cron(ctx context.Context) error {
 				continue
 			}
 			s.engine.AwaitThaw()
+			if how := s.ending.takeHeld(); how != nil {
+				s.requestShutdown(*how)
+			}
 			t := w.BeginTurn()
 			s.sampler.Tick(s.engine, now)
 			s.expire(w)

@@ -33,7 +33,24 @@ type ending struct {
 	stop    chan struct{}
 	stopped bool // stop is closed
 	active  bool
-	urgent  bool // end now, whatever there is to save
+	urgent  bool      // end now, whatever there is to save
+	held    *shutdown // wish of a signal that came while the cron was paused
+}
+
+// hold keeps a wish until the cron goes on.
+func (n *ending) hold(how shutdown) {
+	n.mu.Lock()
+	n.held = &how
+	n.mu.Unlock()
+}
+
+// takeHeld takes the wish that is kept, nil if there is none.
+func (n *ending) takeHeld() *shutdown {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	how := n.held
+	n.held = nil
+	return how
 }
 
 // begin notes a wish; false when a shutdown is under way already, which the wish then only waits for.
@@ -86,7 +103,10 @@ func (s *Server) requestShutdown(how shutdown) {
 	}
 }
 
-var errAborted = errors.New("aborted")
+var (
+	errAborted   = errors.New("aborted")
+	errFirstBase = errors.New("the first base of the append-only file is being written: nothing else has the data")
+)
 
 // await returns when the node is to end and has saved what is to be saved.
 func (s *Server) await(ctx context.Context, loaded <-chan error) error {
@@ -110,7 +130,7 @@ func (s *Server) await(ctx context.Context, loaded <-chan error) error {
 			s.engine.Pause.End(engine.PauseByShutdown, s.engine.Clock.Now())
 			s.ending.giveUp()
 		case <-ctx.Done():
-			_ = s.finish(shutdown{}) // the process ends in any case
+			_ = s.finish(shutdown{force: true}) // the process ends in any case
 			return nil
 		}
 	}
@@ -131,6 +151,14 @@ func (s *Server) finish(how shutdown) error {
 	if !how.now && !s.letReplicasCatchUp() {
 		s.log.Warn("Shutdown manually aborted.")
 		return errAborted
+	}
+	if s.journal.BeginsBase() {
+		if !how.force {
+			s.log.Warn("Writing initial AOF, can't exit.")
+			s.log.Warn("Errors trying to shut down the server.")
+			return errFirstBase
+		}
+		s.log.Warn("Writing initial AOF. Exit anyway.")
 	}
 	if s.journal.On() {
 		s.log.Info("Calling fsync() on the AOF file.")
@@ -198,8 +226,14 @@ func (s *Server) shutdownCommand(o command.ShutdownOptions, failed func()) {
 	s.requestShutdown(shutdown{noSave: o.NoSave, save: o.Save, now: o.Now, force: o.Force, failed: failed, why: "User requested shutdown..."})
 }
 
-// abortShutdown is SHUTDOWN ABORT. It can only end the wait for replicas.
-func (s *Server) abortShutdown() bool { return s.ending.hurry(false) }
+// abortShutdown is SHUTDOWN ABORT. It can end the wait for replicas, and take back a signal that waits for the cron.
+func (s *Server) abortShutdown() bool {
+	if s.ending.takeHeld() != nil {
+		s.log.Warn("Shutdown manually aborted.")
+		return true
+	}
+	return s.ending.hurry(false)
+}
 
 // shutdownLeft is how many milliseconds are left of the wait for replicas.
 func (s *Server) shutdownLeft() int64 {
@@ -231,6 +265,10 @@ func (s *Server) Signal(name string) {
 		case "force":
 			how.force = true
 		}
+	}
+	if s.engine.Settings.CronPaused.Load() {
+		s.ending.hold(how)
+		return
 	}
 	s.requestShutdown(how)
 }

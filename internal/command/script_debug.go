@@ -103,7 +103,7 @@ func (m *machine) runDebugged(r *script.Reply) {
 		return
 	}
 	host := &undoing{machine: m, before: make(map[string]before)}
-	m.SetPropagation(false)
+	m.SetPropagation(false, false)
 	m.vm.Debug(host, m.debug.d, m.program, m.keys, m.args, r)
 	host.putBack()
 }
@@ -122,7 +122,7 @@ type before struct {
 }
 
 // SetPropagation implements script.Host: nothing of the session is logged.
-func (u *undoing) SetPropagation(bool) {}
+func (u *undoing) SetPropagation(bool, bool) {}
 
 // errDebugPaused is what a client hears instead that begins a session while clients are paused.
 const errDebugPaused = "-ERR Clients are paused. Try again later.\r\n"

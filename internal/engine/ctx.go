@@ -35,12 +35,13 @@ type Ctx struct {
 	asking   bool   // ASKING was sent just before
 	pushed   bool   // the reply is a message, which CLIENT REPLY OFF does not keep back
 
-	rerun        bool   // a blocked command runs again, in the place of another client's
-	blockedAgain bool   // and found nothing once more
-	wroteAt      Offset // end of the effects of such a command
-	lateServe    bool   // it runs under locks of its own
-	nobody       bool   // what changes now was changed by no client
-	early        bool   // and before the command under way began
+	rerun        bool     // a blocked command runs again, in the place of another client's
+	blockedAgain bool     // and found nothing once more
+	audience     audience // who repeats the effects
+	wroteAt      Offset   // end of the effects of such a command
+	lateServe    bool     // it runs under locks of its own
+	nobody       bool     // what changes now was changed by no client
+	early        bool     // and before the command under way began
 	aclKeys      [8]spec.KeyRef
 	raw          []byte // the command as received, on the link to a primary
 }

@@ -18,6 +18,16 @@ type effects struct {
 	replicasOnly []span // parts of buf that the append-only file does without
 }
 
+// audience is who repeats an effect. A script can choose.
+type audience uint8
+
+const (
+	everybody audience = iota
+	replicasAlone
+	fileAlone
+	nobody
+)
+
 // beginEffects starts collecting; the shards are locked, so whether the log is on cannot change until commitEffects.
 func (c *Ctx) beginEffects() {
 	if c.inExec {
@@ -42,15 +52,14 @@ func (c *Ctx) Propagate(args ...[]byte) {
 
 // propagateToReplicas is Propagate for what only replicas repeat: a message changes no data.
 func (c *Ctx) propagateToReplicas(args ...[]byte) {
-	fx := &c.W.effects
-	from := len(fx.buf)
-	if fx.count > 0 && fx.last != c.S.db {
-		c.Propagate(args...) // it brings a SELECT with it
-		return
-	}
-	c.Propagate(args...)
-	if len(fx.buf) > from {
-		fx.replicasOnly = append(fx.replicasOnly, span{from, len(fx.buf)})
+	c.explicit = true
+	switch c.audience {
+	case everybody:
+		c.audience = replicasAlone
+		c.addEffect(args)
+		c.audience = everybody
+	case replicasAlone:
+		c.addEffect(args)
 	}
 }
 
@@ -61,7 +70,7 @@ func (c *Ctx) PropagateNothing() { c.explicit = true }
 func (c *Ctx) Logging() bool { return c.logging }
 
 func (c *Ctx) addEffect(args [][]byte) {
-	if !c.logging {
+	if !c.logging || c.audience == fileAlone && !c.e.Log.hasFile() {
 		return
 	}
 	fx := &c.W.effects
@@ -71,9 +80,21 @@ func (c *Ctx) addEffect(args [][]byte) {
 		fx.buf = appendSelect(fx.buf, c.S.db)
 	}
 	fx.last = c.S.db
-	fx.buf = resp.AppendCommand(fx.buf, args...)
 	fx.count++
+	from := len(fx.buf)
+	if c.audience == fileAlone {
+		fx.buf = append(fx.buf, wordsNothing...)
+		fx.replicasOnly = append(fx.replicasOnly, span{from, len(fx.buf), resp.AppendCommand(nil, args...)})
+		return
+	}
+	fx.buf = resp.AppendCommand(fx.buf, args...)
+	if c.audience == replicasAlone {
+		fx.replicasOnly = append(fx.replicasOnly, span{from: from, to: len(fx.buf)})
+	}
 }
+
+// wordsNothing stands in the log where an effect is for the append-only file alone: offsets count for both.
+var wordsNothing = []byte("*1\r\n$4\r\nPING\r\n")
 
 func appendSelect(dst []byte, db int) []byte {
 	var digits [20]byte

@@ -8,8 +8,12 @@ import (
 // Offset counts bytes of the replication stream.
 type Offset = int64
 
-// logBlockBytes is the size of one block of the log; a reader keeps at most the blocks from its position on alive.
-const logBlockBytes = 64 << 10
+// logBlockBytes is the size of one block of the log; a reader keeps at most the blocks from its position on alive. Where little
+// history is kept blocks are as small as that, but not smaller than logBlockLeast: history is forgotten by whole blocks.
+const (
+	logBlockBytes = 64 << 10
+	logBlockLeast = 16 << 10
+)
 
 // block is a piece of the log. Bytes below the log's end never change, so readers copy nothing.
 type block struct {
@@ -40,6 +44,7 @@ type Log struct {
 	}
 	end     atomic.Int64           // mu.end, for those who only look
 	sleeper atomic.Int32           // readers that wait
+	files   atomic.Int32           // readers for the append-only file
 	sink    atomic.Pointer[func()] // see SetSink
 }
 
@@ -135,7 +140,7 @@ var (
 func (l *Log) appendRaw(b []byte, db int, replicasOnly bool) {
 	l.mu.Lock()
 	if replicasOnly {
-		l.leaveOut([]span{{0, len(b)}})
+		l.leaveOut([]span{{to: len(b)}})
 	}
 	l.write(b)
 	l.mu.db = db
@@ -152,7 +157,7 @@ func (l *Log) AppendCommand(encoded []byte) {
 		l.mu.Unlock()
 		return
 	}
-	l.leaveOut([]span{{0, len(encoded)}})
+	l.leaveOut([]span{{to: len(encoded)}})
 	l.write(encoded)
 	l.trim()
 	l.end.Store(l.mu.end)
@@ -166,7 +171,7 @@ func (l *Log) write(b []byte) {
 		t := l.mu.tail
 		room := cap(t.data) - len(t.data)
 		if room == 0 {
-			t.next = &block{start: l.mu.end, data: make([]byte, 0, logBlockBytes)}
+			t.next = &block{start: l.mu.end, data: make([]byte, 0, min(max(l.mu.keepBytes, logBlockLeast), logBlockBytes))}
 			l.mu.tail = t.next
 			continue
 		}

@@ -39,6 +39,7 @@ func (l *Log) FileReader() *LogReader {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := &LogReader{l: l, at: l.mu.tail, off: l.mu.end, wake: make(chan struct{}, 1), file: true}
+	l.files.Add(1)
 	l.addReader(r)
 	return r
 }
@@ -54,6 +55,9 @@ func (l *Log) addReader(r *LogReader) {
 // Close ends the reader's hold on history.
 func (r *LogReader) Close() {
 	r.l.mu.Lock()
+	if _, open := r.l.mu.readers[r]; open && r.file {
+		r.l.files.Add(-1)
+	}
 	delete(r.l.mu.readers, r)
 	r.l.trim()
 	r.l.mu.Unlock()
@@ -79,6 +83,10 @@ func (r *LogReader) NextBefore(limit Offset) []byte {
 	for {
 		end := min(r.at.start+Offset(len(r.at.data)), limit)
 		for len(r.skip) > 0 && r.off >= r.skip[0].from && r.off < end {
+			if instead := r.skip[0].instead; instead != nil {
+				r.skip[0].instead = nil
+				return instead
+			}
 			r.off = min(r.skip[0].to, end)
 			if r.off == r.skip[0].to {
 				r.skip = r.skip[1:]
@@ -99,11 +107,20 @@ func (r *LogReader) NextBefore(limit Offset) []byte {
 	}
 }
 
-// span is a part of a buffer.
-type span struct{ from, to int }
+// span is a part of a buffer that is for replicas alone, and what the append-only file gets instead of it.
+type span struct {
+	from, to int
+	instead  []byte // nil: nothing
+}
 
-// skip is a part of the log that is for replicas alone.
-type skip struct{ from, to Offset }
+// skip is such a part of the log.
+type skip struct {
+	from, to Offset
+	instead  []byte
+}
+
+// hasFile says whether an append-only file reads the log. The caller holds a lock of a shard, so there comes none.
+func (l *Log) hasFile() bool { return l.files.Load() > 0 }
 
 // leaveOut notes that parts of what is written next are nothing for the append-only file; mu is held.
 func (l *Log) leaveOut(parts []span) {
@@ -112,7 +129,7 @@ func (l *Log) leaveOut(parts []span) {
 			continue
 		}
 		for _, p := range parts {
-			r.skip = append(r.skip, skip{l.mu.end + Offset(p.from), l.mu.end + Offset(p.to)})
+			r.skip = append(r.skip, skip{l.mu.end + Offset(p.from), l.mu.end + Offset(p.to), p.instead})
 		}
 	}
 }

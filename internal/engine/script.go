@@ -19,10 +19,10 @@ type Script struct {
 	set  uint64 // shards that the next run takes at once, after a restart
 	slot int    // slot of the keys so far in cluster mode, -1 for none
 
-	propagate bool // effects are logged
-	begun     bool // effects are collected
-	fresh     bool // whether effects are wanted was decided when the script first wrote
-	restart   bool // the run is to be given up and begun again
+	audience audience // who repeats the effects
+	begun    bool     // effects are collected
+	fresh    bool     // whether effects are wanted was decided when the script first wrote
+	restart  bool     // the run is to be given up and begun again
 
 	brief bool  // the mutexes are still taken, because the run has been short so far
 	since int64 // reading of the clock at the first command, 0 before
@@ -147,7 +147,7 @@ func (s *Script) begin(c *Ctx, o ScriptOptions) {
 
 func (s *Script) reset() {
 	s.own.db, s.own.proto = s.c.S.db, resp.RESP2
-	s.propagate, s.restart, s.in.held = true, false, 0
+	s.audience, s.restart, s.in.held = everybody, false, 0
 }
 
 // beginAgain gives up what the script holds and takes what it turned out to need.
@@ -191,8 +191,19 @@ func (s *Script) end() {
 // SetProto is redis.setresp.
 func (s *Script) SetProto(v resp.Version) { s.own.proto = v }
 
-// SetPropagation is redis.set_repl: whether effects are logged.
-func (s *Script) SetPropagation(on bool) { s.propagate = on }
+// SetPropagation is redis.set_repl: who repeats the effects.
+func (s *Script) SetPropagation(replicas, file bool) {
+	switch {
+	case replicas && file:
+		s.audience = everybody
+	case replicas:
+		s.audience = replicasAlone
+	case file:
+		s.audience = fileAlone
+	default:
+		s.audience = nobody
+	}
+}
 
 // GivenUp says that the run has to end: it will be begun again.
 func (s *Script) GivenUp() bool { return s.restart }
@@ -254,7 +265,7 @@ func (s *Script) Call(args [][]byte) (reply []byte, refusal string) {
 			s.c.decideLogging() // it may have been switched while the script only read
 		}
 	}
-	in.logging = s.c.logging && s.propagate
+	in.logging, in.audience = s.c.logging && s.audience != nobody, s.audience
 	start := in.W.nanos()
 	cmd.run(in)
 	if cmd.keyed && s.e.Tracking.active.Load() != 0 {

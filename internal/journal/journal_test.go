@@ -416,3 +416,49 @@ func TestDatabaseOfEachFile(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestWhoRepeats: a script chooses whether replicas, the append-only file or both repeat what it does.
+func TestWhoRepeats(t *testing.T) {
+	r := newRig(t, vfs.NewMem()).start()
+	stream, err := r.e.Log.Reader(r.e.Log.End())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	r.c.do("EVAL", `redis.call('set', 'a', 1)
+		redis.set_repl(redis.REPL_NONE) redis.call('set', 'b', 2)
+		redis.set_repl(redis.REPL_AOF) redis.call('set', 'c', 3) redis.call('select', 5) redis.call('set', 'c5', 3)
+		redis.set_repl(redis.REPL_REPLICA) redis.call('set', 'd', 4) redis.call('publish', 'channel', 'm')
+		redis.set_repl(redis.REPL_ALL) redis.call('set', 'e', 5) redis.call('publish', 'channel', 'm')`, "0")
+	r.c.do("EVAL", "redis.set_repl(redis.REPL_AOF) redis.call('set', 'f', 6) redis.call('publish', 'channel', 'm')", "0")
+	var sent []byte
+	for b := stream.Next(); b != nil; b = stream.Next() {
+		sent = append(sent, b...)
+	}
+	if want := "MULTI SELECT 0 set a 1 PING SELECT 5 PING set d 4 publish channel m set e 5 publish channel m EXEC SELECT 0 PING"; unframed(sent) != want {
+		t.Errorf("replicas get %s, want %s", unframed(sent), want)
+	}
+	if err := r.j.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	last := r.j.mu.manifest.Incr
+	if got, want := unframed([]byte(r.file(last[len(last)-1].Name))), "MULTI SELECT 0 set a 1 set c 3 SELECT 5 set c5 3 set e 5 EXEC SELECT 0 set f 6"; got != want {
+		t.Errorf("the file has %s, want %s", got, want)
+	}
+	r.rewrite() // no difference is left in the base
+	want := r.digest()
+	if _, got := reloaded(t, r.mem); got != want {
+		t.Error("the files do not give the data")
+	}
+}
+
+// unframed is a stream of commands without their frame.
+func unframed(stream []byte) string {
+	var out []string
+	for _, line := range strings.Split(string(stream), "\r\n") {
+		if line != "" && line[0] != '*' && line[0] != '$' {
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, " ")
+}

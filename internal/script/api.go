@@ -230,7 +230,7 @@ func redisSetRepl(c *call) {
 	if flags&^replAll != 0 {
 		c.raise("Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
 	}
-	c.vm.host.SetPropagation(flags&replReplica != 0)
+	c.vm.host.SetPropagation(flags&replReplica != 0, flags&replAOF != 0)
 }
 
 func redisSetResp(c *call) {

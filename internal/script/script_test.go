@@ -27,7 +27,7 @@ func (h *testHost) Call(args [][]byte) ([]byte, string) {
 	return nil, "Unknown Redis command called from script"
 }
 func (h *testHost) SetProto(v resp.Version)            { h.proto = v }
-func (h *testHost) SetPropagation(bool)                {}
+func (h *testHost) SetPropagation(bool, bool)          {}
 func (h *testHost) Allowed(args [][]byte) (bool, bool) { return true, string(args[0]) == "echo" }
 func (h *testHost) Log(int, string)                    {}
 func (h *testHost) Look() {

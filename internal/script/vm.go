@@ -22,8 +22,8 @@ type Host interface {
 	Call(args [][]byte) (reply []byte, refusal string)
 	// SetProto sets the protocol version of the replies.
 	SetProto(v resp.Version)
-	// SetPropagation says whether the effects of commands are logged.
-	SetPropagation(on bool)
+	// SetPropagation says who repeats the effects of commands.
+	SetPropagation(replicas, file bool)
 	// Allowed says whether the client may execute a command; known is false when there is no such command.
 	Allowed(args [][]byte) (allowed, known bool)
 	// Log writes to the server's log; levels are those of redis.log.

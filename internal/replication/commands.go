@@ -45,6 +45,7 @@ func (m *Manager) cmdPSync(c *engine.Ctx) {
 	if !old {
 		n, ok := num.ParseInt(c.Args[2])
 		if !ok {
+			m.log.Warn("Replica " + c.S.Peer.Remote + " asks for synchronization but with a wrong offset")
 			c.Err(engine.ErrNotInteger)
 			return
 		}

@@ -95,9 +95,9 @@ func (f *follower) info(add func(string, any), h engine.History) {
 
 func (r *replica) stateText() string {
 	switch replicaState(r.state.Load()) {
-	case waitSnapshot:
+	case waitSnapshot, sendSnapshot:
 		return "wait_bgsave"
-	case sendSnapshot, waitFirstAck:
+	case sendFile, waitFirstAck:
 		return "send_bulk"
 	}
 	return "online"
@@ -125,7 +125,7 @@ func (m *Manager) Sending() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, r := range m.mu.replicas {
-		if replicaState(r.state.Load()) == sendSnapshot {
+		if s := replicaState(r.state.Load()); s == sendSnapshot || s == sendFile {
 			return true
 		}
 	}

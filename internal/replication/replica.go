@@ -36,7 +36,8 @@ type replicaState int32
 
 const (
 	waitSnapshot replicaState = iota
-	sendSnapshot
+	sendSnapshot              // from the walk over the data, or into a file
+	sendFile
 	waitFirstAck
 	streaming
 )
@@ -256,6 +257,7 @@ func (r *replica) sendSized(ctx context.Context, snap *snapshot.Snapshot, set Se
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
+	r.state.Store(int32(sendFile))
 	if err := r.write([]byte("$" + strconv.FormatInt(size, 10) + "\r\n")); err != nil {
 		return err
 	}
@@ -321,7 +323,7 @@ func (r *replica) feed(reader *engine.LogReader) error {
 	}
 }
 
-// readAcks reads what the replica sends: REPLCONF ACK. Anything else is ignored, as Redis ignores it on such a link.
+// readAcks reads what the replica sends, until it sends what is not for such a link.
 func (r *replica) readAcks(buf []byte) {
 	var parser resp.Parser
 	parser.Limits.MaxBulk = 1 << 20
@@ -336,7 +338,9 @@ func (r *replica) readAcks(buf []byte) {
 			if n == 0 {
 				break
 			}
-			r.onCommand(cmd.Args)
+			if !r.onCommand(cmd.Args) {
+				return
+			}
 			buf = buf[:copy(buf, buf[n:])]
 		}
 		n, err := r.raw.Read(piece)
@@ -347,13 +351,22 @@ func (r *replica) readAcks(buf []byte) {
 	}
 }
 
-func (r *replica) onCommand(args [][]byte) {
-	if len(args) < 3 || !engine.FoldEqual(args[0], "REPLCONF") || !engine.FoldEqual(args[1], "ACK") {
-		return
+// onCommand takes REPLCONF ACK and ignores what else REPLCONF says. Any other command ends the link: it wants a reply, which
+// would stand in the middle of the stream.
+func (r *replica) onCommand(args [][]byte) (goOn bool) {
+	if len(args) == 0 {
+		return true
+	}
+	if !engine.FoldEqual(args[0], "REPLCONF") {
+		r.complain(args)
+		return false
+	}
+	if len(args) < 3 || !engine.FoldEqual(args[1], "ACK") {
+		return true
 	}
 	off, ok := num.ParseInt(args[2])
 	if !ok {
-		return
+		return true
 	}
 	if off > r.ack.Load() {
 		r.ack.Store(off)
@@ -370,4 +383,20 @@ func (r *replica) onCommand(args [][]byte) {
 	default:
 	}
 	r.m.checkWaits()
+	return true
+}
+
+// complain logs that a replica has sent a command that is not for a link.
+func (r *replica) complain(args [][]byte) {
+	name, keyed := "<unknown>", false
+	if row := r.m.e.Table().Lookup(args[0]); row != nil {
+		if len(args) > 1 && row.Sub(args[1]) != nil {
+			row = row.Sub(args[1])
+		}
+		name, keyed = row.Full, row.HasKeys()
+	}
+	if keyed {
+		r.m.log.Warn("== CRITICAL == This master is sending an error to its replica: '-ERR Replica can't interact with the keyspace'", "command", name)
+	}
+	r.m.log.Warn("Replica generated a reply to command '"+name+"', disconnecting it: "+r.name(), "id", r.id)
 }

@@ -315,3 +315,30 @@ func TestReplicasThatHaveAllAreNotAsked(t *testing.T) {
 		return nil
 	})
 }
+
+// TestCommandsEndALink: a replica that sends a command which wants a reply is disconnected; what REPLCONF says and empty
+// lines are not.
+func TestCommandsEndALink(t *testing.T) {
+	primary := start(t)
+	for _, command := range []string{"PING", "GET k", "XINFO HELP", "no such command"} {
+		link := testkit.Dial(t, primary.addr)
+		if err := link.SendRaw([]byte("SYNC\r\n\r\nREPLCONF ACK 0\r\nREPLCONF CAPA EOF\r\n")); err != nil {
+			t.Fatal(err)
+		}
+		testkit.Eventually(t, caughtUpWithin, func() error {
+			if n := primary.m.ReplicaCount(); n != 1 {
+				return fmt.Errorf("%d replicas", n)
+			}
+			return nil
+		})
+		if err := link.SendRaw([]byte(command + "\r\n")); err != nil {
+			t.Fatal(err)
+		}
+		testkit.Eventually(t, caughtUpWithin, func() error {
+			if n := primary.m.ReplicaCount(); n != 0 {
+				return fmt.Errorf("%s: %d replicas", command, n)
+			}
+			return nil
+		})
+	}
+}

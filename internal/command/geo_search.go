@@ -77,18 +77,19 @@ func searchPlaces(c *engine.Ctx, form geoForm) {
 	if q.count != 0 && q.order == unordered && !q.any {
 		q.order = nearestFirst
 	}
-	var found []place
+	var few fewPlaces
+	found := foundPlaces{places: few.places[:0], order: few.order[:0]}
 	if q.exists {
-		found = q.find()
+		q.find(&found)
 	}
-	order := q.sorted(found)
+	slices.SortFunc(found.order, comparePlaces)
 	if q.store {
-		q.storePlaces(c, found, order)
+		q.storePlaces(c, &found)
 		return
 	}
-	c.Array(len(order))
-	for _, k := range order {
-		q.reply(c, &found[k.index])
+	c.Array(len(found.order))
+	for _, k := range found.order {
+		q.reply(c, &found.places[k.at])
 	}
 }
 
@@ -277,10 +278,10 @@ func (q *geoQuery) check(c *engine.Ctx) bool {
 	return false
 }
 
-// find collects the places inside the shape; with ANY no more than were asked for.
-func (q *geoQuery) find() (found []place) {
-	most := int64(math.MaxInt64)
-	if q.any {
+// find collects the places inside the shape: with a count only those that come first, with ANY those that are met first.
+func (q *geoQuery) find(found *foundPlaces) {
+	most, met := int64(math.MaxInt64), 0
+	if q.count != 0 {
 		most = q.count
 	}
 	finder := q.shape.Finder()
@@ -291,91 +292,107 @@ func (q *geoQuery) find() (found []place) {
 		}
 		low, high := cell.Range()
 		it := q.zset.At(q.zset.RankOfScore(low, false), false)
-		for ; it.Valid() && int64(len(found)) < most; it.Next() {
+		for ; it.Valid(); it.Next() {
 			score := it.Score()
-			if score >= high {
+			full := int64(len(found.places)) == most
+			if score >= high || full && q.any {
 				break
 			}
 			at := geo.At(score)
-			if metres, inside := finder.Find(at, measure); inside {
+			metres, inside := finder.Find(at, measure)
+			if !inside {
+				continue
+			}
+			key := placeKey{by: q.sortBy(metres), met: met}
+			met++
+			switch {
+			case !full:
 				member, _ := it.Get()
-				found = append(found, place{member, at, score, metres})
+				found.add(key, place{member, at, score, metres}, most)
+			case key.by < found.order[0].by:
+				member, _ := it.Get()
+				found.replace(key, place{member, at, score, metres})
+			default:
+				continue
+			}
+			if q.order == nearestFirst && !q.any && int64(len(found.places)) == most {
+				finder.Narrow(found.order[0].by)
 			}
 		}
 	}
-	return found
 }
 
-// placeKey is what a place is sorted by.
+// sortBy is what a place so far away is sorted by.
+func (q *geoQuery) sortBy(metres float64) float64 {
+	switch q.order {
+	case nearestFirst:
+		return metres
+	case farthestFirst:
+		return -metres
+	}
+	return 0
+}
+
+// placeKey is what a place is sorted by: of places equally far, the one met first comes first.
 type placeKey struct {
-	metres float64 // negative when the farthest comes first
-	index  int     // among those found: of places equally far, the first found comes first
+	by  float64
+	met int // how many were met before
+	at  int // index of the place
 }
 
 func comparePlaces(a, b placeKey) int {
 	switch {
-	case a.metres < b.metres:
+	case a.by < b.by:
 		return -1
-	case a.metres > b.metres:
+	case a.by > b.by:
 		return 1
 	}
-	return a.index - b.index
+	return a.met - b.met
 }
 
-// sorted is the order in which the places are told, no more of them than were asked for.
-func (q *geoQuery) sorted(found []place) []placeKey {
-	n := len(found)
-	if q.count != 0 {
-		n = int(min(q.count, int64(n)))
-	}
-	keys := make([]placeKey, len(found))
-	for i := range found {
-		keys[i] = placeKey{found[i].metres, i}
-		if q.order == farthestFirst {
-			keys[i].metres = -keys[i].metres
-		}
-	}
-	if q.order == unordered {
-		return keys[:n]
-	}
-	keys = lowestPlaces(keys, n)
-	slices.SortFunc(keys, comparePlaces)
-	return keys
+// foundPlaces is the places that were found, and their order. When there are as many as were asked for, the order is a heap
+// whose top is the last of them, which gives way to one that comes before it.
+type foundPlaces struct {
+	places []place
+	order  []placeKey
 }
 
-// lowestPlaces moves the n lowest keys to the front, in any order, and returns them. It keeps them in a heap whose top is
-// the highest of them, and looks at each of the others once.
-func lowestPlaces(keys []placeKey, n int) []placeKey {
-	heap := keys[:n]
-	if n == len(keys) || n == 0 {
-		return heap
-	}
-	sink := func(i int) {
-		for {
-			child := 2*i + 1
-			if child >= n {
-				return
-			}
-			if child+1 < n && comparePlaces(heap[child+1], heap[child]) > 0 {
-				child++
-			}
-			if comparePlaces(heap[child], heap[i]) <= 0 {
-				return
-			}
-			heap[i], heap[child] = heap[child], heap[i]
-			i = child
+// fewPlaces is room for the places of most commands.
+type fewPlaces struct {
+	places [16]place
+	order  [16]placeKey
+}
+
+// add adds a place; at most so many are wanted.
+func (f *foundPlaces) add(key placeKey, p place, most int64) {
+	key.at = len(f.places)
+	f.places, f.order = append(f.places, p), append(f.order, key)
+	if n := len(f.order); int64(n) == most {
+		for i := n/2 - 1; i >= 0; i-- {
+			f.sink(i)
 		}
 	}
-	for i := n/2 - 1; i >= 0; i-- {
-		sink(i)
-	}
-	for _, k := range keys[n:] {
-		if comparePlaces(k, heap[0]) < 0 {
-			heap[0] = k
-			sink(0)
+}
+
+// replace puts a place where the last of them was.
+func (f *foundPlaces) replace(key placeKey, p place) {
+	key.at = f.order[0].at
+	f.places[key.at], f.order[0] = p, key
+	f.sink(0)
+}
+
+// sink moves key i down to where it belongs in the heap.
+func (f *foundPlaces) sink(i int) {
+	for child := 2*i + 1; child < len(f.order); child = 2*i + 1 {
+		if child+1 < len(f.order) && comparePlaces(f.order[child+1], f.order[child]) > 0 {
+			child++
 		}
+		if comparePlaces(f.order[child], f.order[i]) <= 0 {
+			return
+		}
+		f.order[i], f.order[child] = f.order[child], f.order[i]
+		i = child
 	}
-	return heap
 }
 
 // reply replies a place.
@@ -402,15 +419,15 @@ func (q *geoQuery) reply(c *engine.Ctx, p *place) {
 }
 
 // storePlaces sets the target to the places found, with their positions for scores or their distances.
-func (q *geoQuery) storePlaces(c *engine.Ctx, found []place, order []placeKey) {
+func (q *geoQuery) storePlaces(c *engine.Ctx, found *foundPlaces) {
 	target, event := c.NumKeys()-1, "georadiusstore"
 	if q.form == geoSearchStore {
 		target, event = 0, "geosearchstore"
 	}
 	e := object.GatherZSet(c.Place(target), limitsOf(c), c.W.Scratch())
 	var digits [20]byte
-	for _, k := range order {
-		p := &found[k.index]
+	for _, k := range found.order {
+		p := &found.places[k.at]
 		score := p.score
 		if q.storeDist {
 			score = p.metres / q.unit
@@ -419,8 +436,8 @@ func (q *geoQuery) storePlaces(c *engine.Ctx, found []place, order []placeKey) {
 	}
 	e.Settle()
 	e.Compact()
-	if len(order) > 1 {
-		c.CountChanges(len(order) - 1)
+	if n := len(found.order); n > 1 {
+		c.CountChanges(n - 1)
 	}
 	storeZSet(c, target, &e, event)
 }

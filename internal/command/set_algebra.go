@@ -45,14 +45,7 @@ func intersect(sets []object.Set, fn func(object.Member) bool) {
 		sets[0].Each(func(m object.Member) bool { return !sets[1].HasNext(m, &at) || fn(m) })
 		return
 	}
-	sets[0].Each(func(m object.Member) bool {
-		for i := 1; i < len(sets); i++ {
-			if !sets[i].Has(m) {
-				return true
-			}
-		}
-		return fn(m)
-	})
+	sets[0].EachSifted(sets[1:], true, fn)
 }
 
 // cmdSInter is SINTER, and SMEMBERS, which has one set.
@@ -237,12 +230,7 @@ func subtract(e *object.SetEdit, sets []object.Set) {
 		return
 	}
 	slices.SortStableFunc(sets[1:], func(a, b object.Set) int { return b.Len() - a.Len() })
-	sets[0].Each(func(m object.Member) bool {
-		for i := 1; i < len(sets); i++ {
-			if sets[i].Has(m) {
-				return true
-			}
-		}
+	sets[0].EachSifted(sets[1:], false, func(m object.Member) bool {
 		e.AddMember(m)
 		return true
 	})

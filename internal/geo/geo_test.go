@@ -148,3 +148,24 @@ func TestRoughSine(t *testing.T) {
 		}
 	}
 }
+
+// A finder that was narrowed finds what is not farther away, exactly as before.
+func TestNarrow(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := Shape{Center: drawPoint(t, "center"), IsBox: rapid.Bool().Draw(t, "box"), Radius: 3e6, Width: 4e6, Height: 4e6}
+		p := At(float64(Score(s.Center)) + float64(rapid.IntRange(0, 1<<46).Draw(t, "off")))
+		d, inside := find(&s, p)
+		if !inside {
+			return
+		}
+		f := s.Finder()
+		f.Narrow(d * rapid.SampledFrom([]float64{1 - 1e-8, 1 - 1e-15, 1, 1 + 1e-15, 2}).Draw(t, "reach"))
+		if metres, inside := f.Find(p, true); inside && metres != d || !inside && f.reach > haversineOf(d*(1-1e-9)) {
+			t.Fatalf("%v in %+v: %v at %v m, want %v m", p, s, inside, metres, d)
+		}
+		f.Narrow(d / 2)
+		if _, inside := f.Find(p, true); inside && d > 0 {
+			t.Fatalf("%v in %+v is not passed over", p, s)
+		}
+	})
+}

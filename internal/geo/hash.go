@@ -37,9 +37,9 @@ func (s span) cell(v float64, steps uint8) uint32 {
 	return uint32((v - s.min) / (s.max - s.min) * float64(uint64(1)<<steps))
 }
 
-// edges are where a cell begins and ends. The number after the last of 32 bits is 0.
-func (s span) edges(cell uint32, steps uint8) span {
-	parts, width := float64(uint64(1)<<steps), s.max-s.min
+// edges are where a cell begins and ends, when there are so many: a power of two. The number after the last of 32 bits is 0.
+func (s span) edges(cell uint32, parts float64) span {
+	width := s.max - s.min
 	return span{
 		min: s.min + float64(float64(cell)/parts*width),
 		max: s.min + float64(float64(cell+1)/parts*width),
@@ -60,7 +60,8 @@ func hashOf(p Point, steps uint8) Hash {
 type area struct{ lon, lat span }
 
 func (h Hash) area() area {
-	return area{lonSpan().edges(gather(h.bits>>1), h.steps), latSpan().edges(gather(h.bits), h.steps)}
+	parts := float64(uint64(1) << h.steps)
+	return area{lonSpan().edges(gather(h.bits>>1), parts), latSpan().edges(gather(h.bits), parts)}
 }
 
 // Score is the score of a position, a whole number.
@@ -68,8 +69,10 @@ func Score(p Point) uint64 { return hashOf(p, Steps).bits }
 
 // At is the position that a score stands for: the middle of its cell. Any score stands for some position.
 func At(score float64) Point {
-	a := Hash{toBits(score), Steps}.area()
-	return Point{clamp((a.lon.min+a.lon.max)/2, LonMin, LonMax), clamp((a.lat.min+a.lat.max)/2, LatMin, LatMax)}
+	const parts = 1 << Steps // a constant: the processor need not divide
+	bits := toBits(score)
+	lon, lat := lonSpan().edges(gather(bits>>1), parts), latSpan().edges(gather(bits), parts)
+	return Point{clamp((lon.min+lon.max)/2, LonMin, LonMax), clamp((lat.min+lat.max)/2, LatMin, LatMax)}
 }
 
 func clamp(v, low, high float64) float64 { return max(min(v, high), low) }

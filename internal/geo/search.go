@@ -26,6 +26,7 @@ type Finder struct {
 	shape  Shape
 	center origin
 	limit  float64 // haversine of the radius, or of half the width
+	reach  float64 // haversine of the distance from the center beyond which nothing is looked for
 }
 
 // Finder is the finder of the shape.
@@ -34,8 +35,14 @@ func (s *Shape) Finder() Finder {
 	if s.IsBox {
 		limit = s.Width / 2
 	}
-	return Finder{*s, originOf(s.Center), haversineOf(limit)}
+	return Finder{*s, originOf(s.Center), haversineOf(limit), everywhere}
 }
+
+// everywhere is more than any haversine.
+const everywhere = 2
+
+// Narrow makes Find pass over what is clearly farther from the center than some metres, inside the shape or not.
+func (f *Finder) Narrow(metres float64) { f.reach = haversineOf(metres) }
 
 // clearly is the part of a haversine by which it has to differ from another one, so that the distances differ for sure.
 const clearly = 1e-9
@@ -47,14 +54,17 @@ func (f *Finder) Find(p Point, measure bool) (metres float64, inside bool) {
 		if latDistance(p.Lat, f.shape.Center.Lat) > f.shape.Height/2 || !f.insideWidth(p) {
 			return 0, false
 		}
-		if measure {
-			metres = f.center.distance(p)
+		switch {
+		case !measure:
+			return 0, true
+		case f.reach < everywhere && f.center.haversine(p) > f.reach*(1+clearly):
+			return 0, false
 		}
-		return metres, true
+		return f.center.distance(p), true
 	}
 	rough := f.center.haversine(p)
 	switch {
-	case rough > f.limit*(1+clearly):
+	case rough > min(f.limit, f.reach)*(1+clearly):
 		return 0, false
 	case rough < f.limit*(1-clearly) && !measure:
 		return 0, true

@@ -136,7 +136,9 @@ func TestPrimaryHangs(t *testing.T) {
 	for n := range 100 {
 		must(t, setNumber(f, "{bar}before")(n))
 	}
-	top.Nodes[0].Want(t, ":1", "WAIT", "1", "2000")
+	if v, err := f.do("WAIT", "1", "2000"); err != nil || v.String() != ":1" { // WAIT is about what its own connection wrote
+		t.Fatalf("WAIT: %v, %v", v, err)
+	}
 	top.Nodes[0].Pause(t)
 	began := time.Now()
 	testkit.Eventually(t, failoverWithin+loadedMachine+4*time.Second, func() error {

@@ -9,9 +9,10 @@ const bigReplyBytes = 64 << 10
 // Out collects replies. Small ones are appended to one buffer that the worker reuses; big values are segments between.
 // It belongs to one worker.
 type Out struct {
-	buf  []byte
-	segs [][]byte // sealed pieces before buf, in order
-	size int      // bytes in segs
+	buf   []byte
+	segs  [][]byte // sealed pieces before buf, in order
+	size  int      // bytes in segs
+	spare *Spare   // where big segments come from and go to; may be nil
 }
 
 // Len is the number of bytes waiting.
@@ -25,7 +26,10 @@ func (o *Out) Reset() {
 	}
 	o.buf = o.buf[:0]
 	if len(o.segs) > 0 {
-		clear(o.segs)
+		for i, seg := range o.segs {
+			o.unneeded(seg)
+			o.segs[i] = nil
+		}
 		o.segs = o.segs[:0]
 		o.size = 0
 	}
@@ -46,10 +50,23 @@ func (o *Out) Single() ([]byte, bool) { return o.buf, len(o.segs) == 0 }
 // addSegment seals the buffer and adds a copy of b behind it.
 func (o *Out) addSegment(b []byte) {
 	o.seal()
-	seg := make([]byte, len(b))
-	copy(seg, b)
-	o.segs = append(o.segs, seg)
-	o.size += len(seg)
+	o.segs = append(o.segs, append(o.make(len(b)), b...))
+	o.size += len(b)
+}
+
+// make returns an empty buffer with room for n bytes.
+func (o *Out) make(n int) []byte {
+	if o.spare == nil {
+		return make([]byte, 0, n)
+	}
+	return o.spare.Get(n, n)
+}
+
+// unneeded takes a segment back.
+func (o *Out) unneeded(seg []byte) {
+	if o.spare != nil {
+		o.spare.Put(seg)
+	}
 }
 
 // give appends pieces that Take of another Out returned.
@@ -74,7 +91,7 @@ func (o *Out) sealFor(size int) {
 	}
 	o.segs = append(o.segs, o.buf)
 	o.size += len(o.buf)
-	o.buf = make([]byte, 0, size)
+	o.buf = o.make(size)
 }
 
 // PieceBytes is how long the buffer of a reply of many elements becomes before it is sealed: it would be moved again and
@@ -140,7 +157,7 @@ func (o *Out) Take() [][]byte {
 	switch {
 	case len(o.buf) >= takenBytesMin:
 		pieces = append(pieces, o.buf)
-		o.buf = make([]byte, 0, bigReplyBytes)
+		o.buf = o.make(bigReplyBytes)
 	case len(o.buf) > 0:
 		pieces = append(pieces, append([]byte(nil), o.buf...))
 		o.buf = o.buf[:0]

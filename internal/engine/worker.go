@@ -14,6 +14,7 @@ import (
 // its thread touches it, except Counters.
 type Worker struct {
 	Out      Out
+	Spare    Spare // buffers for large input and replies; its thread's
 	Counters Counters
 
 	e       *Engine
@@ -67,7 +68,7 @@ type callStats struct {
 // NewWorker makes a worker and adds it to the list that INFO sums up.
 func (e *Engine) NewWorker() *Worker {
 	w := &Worker{e: e, calls: make([]callStats, len(e.commands)), durations: make([]atomic.Pointer[observe.Histogram], len(e.commands)), watch: clock.NewStopwatch(), wallRead: -wallNanos, ready: &readyKeys{}, dice: table.Dice(e.Random())}
-	w.Out.buf = make([]byte, 0, bigReplyBytes)
+	w.Out.buf, w.Out.spare = make([]byte, 0, bigReplyBytes), &w.Spare
 	w.ctx.e, w.ctx.W = e, w
 	e.workers.Lock()
 	e.workers.all = append(e.workers.all, w)

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"syscall"
 
@@ -20,7 +21,7 @@ type conn struct {
 	s  *engine.Session
 
 	in      []byte // input that was read but not used
-	out     [][]byte
+	out     []piece
 	outLen  int
 	outSkip int // bytes of out[0] that were sent
 
@@ -68,6 +69,12 @@ func (t connTable) all() iter.Seq[*conn] {
 			}
 		}
 	}
+}
+
+// piece is a part of a connection's output.
+type piece struct {
+	bytes []byte
+	own   bool // nobody else has it: when it was sent it is used again
 }
 
 // add takes an accepted connection into the loop.
@@ -238,9 +245,9 @@ func (r *runner) room(c *conn) []byte {
 	}
 	if cap(c.in)-len(c.in) < want {
 		had := cap(c.in)
-		grown := r.l.spare.get(len(c.in)+want, len(c.in)+c.s.Need())
+		grown := r.w.Spare.Get(len(c.in)+want, len(c.in)+c.s.Need())
 		grown = append(grown, c.in...)
-		r.l.spare.put(c.in)
+		r.w.Spare.Put(c.in)
 		c.in = grown
 		r.l.group.outgrown(had)
 	}
@@ -265,10 +272,10 @@ func (r *runner) process(c *conn, in []byte, direct bool) bool {
 		mine = r.end(batch)
 	}
 	if mine && used == len(in) {
-		r.l.spare.put(c.in)
+		r.w.Spare.Put(c.in)
 	}
 	had := cap(c.in)
-	c.keep(in[used:], direct)
+	r.keep(c, in[used:], direct)
 	if cap(c.in) < had {
 		r.l.group.outgrown(had)
 	}
@@ -283,14 +290,14 @@ func (r *runner) process(c *conn, in []byte, direct bool) bool {
 }
 
 // keep stores unused input.
-func (c *conn) keep(rest []byte, direct bool) {
+func (r *runner) keep(c *conn, rest []byte, direct bool) {
 	switch {
 	case len(rest) == 0:
 		c.in = nil
 	case direct && cap(c.in) >= len(rest):
 		c.in = append(c.in[:0], rest...)
 	case direct:
-		c.in = append(make([]byte, 0, max(len(rest)*2, 512)), rest...)
+		c.in = append(r.w.Spare.Get(max(len(rest)*2, 512), len(rest)+c.s.Need()), rest...)
 	case len(rest) != len(c.in) && cap(c.in) >= outgrownMin && len(rest) < cap(c.in)/2:
 		c.in = append(make([]byte, 0, max(len(rest), readBytes)), rest...)
 	case len(rest) != len(c.in):
@@ -333,7 +340,7 @@ func (r *runner) collect(c *conn) bool {
 		return r.checkLimit(c)
 	}
 	for _, p := range o.Take() {
-		c.push(p)
+		c.pushOwn(p)
 	}
 	return r.flush(c) && r.checkLimit(c)
 }
@@ -367,18 +374,24 @@ func (r *runner) goOn(c *conn) {
 
 // pushFront puts back what was to be sent and could not.
 func (c *conn) pushFront(b []byte) {
-	c.out = append([][]byte{b}, c.out...)
+	c.out = slices.Insert(c.out, 0, piece{bytes: b})
 	c.outLen += len(b)
 	c.shownOut.Store(int32(min(c.outLen, 1<<31-1)))
 }
 
-func (c *conn) push(b []byte) {
-	if len(b) == 0 {
+// push appends bytes that others may have, too.
+func (c *conn) push(b []byte) { c.pushPiece(piece{bytes: b}) }
+
+// pushOwn appends bytes that are nobody else's.
+func (c *conn) pushOwn(b []byte) { c.pushPiece(piece{bytes: b, own: true}) }
+
+func (c *conn) pushPiece(p piece) {
+	if len(p.bytes) == 0 {
 		return
 	}
 	c.tail = false
-	c.out = append(c.out, b)
-	c.outLen += len(b)
+	c.out = append(c.out, p)
+	c.outLen += len(p.bytes)
 	c.shownOut.Store(int32(min(c.outLen, 1<<31-1)))
 }
 
@@ -404,16 +417,20 @@ func (r *runner) flush(c *conn) bool {
 		return true
 	}
 	for len(c.out) > 0 {
-		n := r.send(c, c.out[0][c.outSkip:])
+		first := c.out[0]
+		n := r.send(c, first.bytes[c.outSkip:])
 		if n < 0 {
 			return false
 		}
 		c.outLen -= n
 		c.outSkip += n
-		if c.outSkip < len(c.out[0]) {
+		if c.outSkip < len(first.bytes) {
 			break
 		}
-		c.out[0] = nil
+		if first.own {
+			r.w.Spare.Put(first.bytes)
+		}
+		c.out[0] = piece{}
 		c.out = c.out[1:]
 		c.outSkip = 0
 	}
@@ -509,7 +526,7 @@ func (r *runner) bringBack(c *conn) {
 func (r *runner) takeBack(c *conn, pieces [][]byte) {
 	c.away = false
 	for _, p := range pieces {
-		c.push(p)
+		c.pushOwn(p)
 	}
 	if c.s.OverHard(c.outLen) {
 		c.s.CountOverOutput()
@@ -560,7 +577,7 @@ func (r *runner) giveAway(c *conn) {
 	}
 	go func() {
 		for _, p := range out {
-			if _, err := raw.Write(p[skip:]); err != nil {
+			if _, err := raw.Write(p.bytes[skip:]); err != nil {
 				break // the reader of raw finds the same error
 			}
 			skip = 0

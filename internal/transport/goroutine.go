@@ -49,6 +49,7 @@ func (g *Goroutines) worker() *engine.Worker {
 }
 
 func (g *Goroutines) release(w *engine.Worker) {
+	w.Spare.Drop()
 	g.mu.Lock()
 	keep := len(g.mu.idle) < idleWorkersMax && !g.mu.closed
 	if keep {

@@ -26,7 +26,6 @@ type loop struct {
 	again  []*conn // have input left although their turn ended
 	mail   mailbox[letter]
 
-	spare   spare    // for large input
 	letters []letter // taken out of mail and not yet run
 	pushed  []*conn  // got messages that were not sent yet
 
@@ -38,6 +37,7 @@ type loop struct {
 	batch   uint64
 	done    sync.WaitGroup
 	closing bool
+	tidying bool // tidyLater has a timer
 }
 
 // letter is what other threads send to a loop: work for one connection, or for the loop itself.
@@ -127,10 +127,28 @@ func (r *runner) wait() int {
 			return n
 		}
 	}
-	l.spare = spare{}
+	r.tidyLater()
 	l.group.dog.sleeps()
 	defer l.group.dog.wakes()
 	return r.gear.poll(longWait)
+}
+
+// spareIdle is how long buffers for large values are kept for nothing, and twice that at most.
+const spareIdle = time.Second
+
+// tidyLater has the buffers for large values forgotten some time from now, unless they are used meanwhile.
+func (r *runner) tidyLater() {
+	l := r.l
+	if l.tidying || !r.w.Spare.Held() {
+		return
+	}
+	l.tidying = true
+	time.AfterFunc(spareIdle, func() {
+		l.post(letter{loop: func(r *runner) {
+			l.tidying = false
+			r.w.Spare.Tidy()
+		}})
+	})
 }
 
 // serveAgain gives one more turn to the connections that have input left. Whoever is in charge takes the next one off the

@@ -38,13 +38,13 @@ func (r *runner) push(c *conn, p engine.Push) {
 // pushCopy copies a small message behind those before it.
 func (c *conn) pushCopy(b []byte) {
 	last := len(c.out) - 1
-	if !c.tail || last < 0 || cap(c.out[last])-len(c.out[last]) < len(b) {
+	if !c.tail || last < 0 || cap(c.out[last].bytes)-len(c.out[last].bytes) < len(b) {
 		size := max(len(b), min(max(c.outLen, tailBytesMin), tailBytesMax))
 		c.push(append(make([]byte, 0, size), b...))
 		c.tail = true
 		return
 	}
-	c.out[last] = append(c.out[last], b...)
+	c.out[last].bytes = append(c.out[last].bytes, b...)
 	c.outLen += len(b)
 }
 

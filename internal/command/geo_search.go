@@ -77,6 +77,10 @@ func searchPlaces(c *engine.Ctx, form geoForm) {
 	if q.count != 0 && q.order == unordered && !q.any {
 		q.order = nearestFirst
 	}
+	if q.order == unordered && !q.store {
+		q.replyAsMet(c)
+		return
+	}
 	var few fewPlaces
 	found := foundPlaces{places: few.places[:0], order: few.order[:0]}
 	if q.exists {
@@ -278,14 +282,10 @@ func (q *geoQuery) check(c *engine.Ctx) bool {
 	return false
 }
 
-// find collects the places inside the shape: with a count only those that come first, with ANY those that are met first.
-func (q *geoQuery) find(found *foundPlaces) {
-	most, met := int64(math.MaxInt64), 0
-	if q.count != 0 {
-		most = q.count
-	}
-	finder := q.shape.Finder()
+// each calls fn for the places inside the shape until it returns false.
+func (q *geoQuery) each(finder *geo.Finder, fn func(p *place, it *object.ZSetIter) bool) {
 	measure := q.withDist || q.storeDist || q.order != unordered
+	var p place
 	for _, cell := range q.shape.Cells() {
 		if cell.IsNone() {
 			continue
@@ -293,33 +293,64 @@ func (q *geoQuery) find(found *foundPlaces) {
 		low, high := cell.Range()
 		it := q.zset.At(q.zset.RankOfScore(low, false), false)
 		for ; it.Valid(); it.Next() {
-			score := it.Score()
-			full := int64(len(found.places)) == most
-			if score >= high || full && q.any {
+			if p.score = it.Score(); p.score >= high {
 				break
 			}
-			at := geo.At(score)
-			metres, inside := finder.Find(at, measure)
-			if !inside {
-				continue
-			}
-			key := placeKey{by: q.sortBy(metres), met: met}
-			met++
-			switch {
-			case !full:
-				member, _ := it.Get()
-				found.add(key, place{member, at, score, metres}, most)
-			case key.by < found.order[0].by:
-				member, _ := it.Get()
-				found.replace(key, place{member, at, score, metres})
-			default:
-				continue
-			}
-			if q.order == nearestFirst && !q.any && int64(len(found.places)) == most {
-				finder.Narrow(found.order[0].by)
+			inside := false
+			p.at = geo.At(p.score)
+			if p.metres, inside = finder.Find(p.at, measure); inside && !fn(&p, &it) {
+				return
 			}
 		}
 	}
+}
+
+// most is how many places are wanted.
+func (q *geoQuery) most() int64 {
+	if q.count == 0 {
+		return math.MaxInt64
+	}
+	return q.count
+}
+
+// replyAsMet replies the places in the order in which they are met.
+func (q *geoQuery) replyAsMet(c *engine.Ctx) {
+	list, n := c.Defer(), 0
+	if q.exists {
+		finder := q.shape.Finder()
+		q.each(&finder, func(p *place, it *object.ZSetIter) bool {
+			p.member, _ = it.Get()
+			q.reply(c, p)
+			n++
+			return int64(n) < q.most()
+		})
+	}
+	c.CloseArray(list, n)
+}
+
+// find collects the places inside the shape: with a count only those that come first, with ANY those that are met first.
+func (q *geoQuery) find(found *foundPlaces) {
+	most, met := q.most(), 0
+	finder := q.shape.Finder()
+	q.each(&finder, func(p *place, it *object.ZSetIter) bool {
+		key := placeKey{by: q.sortBy(p.metres), met: met}
+		met++
+		switch {
+		case int64(len(found.places)) < most:
+			p.member, _ = it.Get()
+			found.add(key, p, most)
+		case key.by < found.order[0].by:
+			p.member, _ = it.Get()
+			found.replace(key, p)
+		default:
+			return true
+		}
+		full := int64(len(found.places)) == most
+		if full && q.order == nearestFirst {
+			finder.Narrow(found.order[0].by)
+		}
+		return !full || !q.any
+	})
 }
 
 // sortBy is what a place so far away is sorted by.
@@ -364,9 +395,9 @@ type fewPlaces struct {
 }
 
 // add adds a place; at most so many are wanted.
-func (f *foundPlaces) add(key placeKey, p place, most int64) {
+func (f *foundPlaces) add(key placeKey, p *place, most int64) {
 	key.at = len(f.places)
-	f.places, f.order = append(f.places, p), append(f.order, key)
+	f.places, f.order = append(f.places, *p), append(f.order, key)
 	if n := len(f.order); int64(n) == most {
 		for i := n/2 - 1; i >= 0; i-- {
 			f.sink(i)
@@ -375,9 +406,9 @@ func (f *foundPlaces) add(key placeKey, p place, most int64) {
 }
 
 // replace puts a place where the last of them was.
-func (f *foundPlaces) replace(key placeKey, p place) {
+func (f *foundPlaces) replace(key placeKey, p *place) {
 	key.at = f.order[0].at
-	f.places[key.at], f.order[0] = p, key
+	f.places[key.at], f.order[0] = *p, key
 	f.sink(0)
 }
 

@@ -138,7 +138,7 @@ func cmdSInterStore(c *engine.Ctx) {
 		if numbers && !m.IsInt {
 			_, numbers = num.ParseInt(m.Str)
 		}
-		e.AddMember(m)
+		e.AddNew(m)
 		return true
 	})
 	if numbers {
@@ -231,7 +231,7 @@ func subtract(e *object.SetEdit, sets []object.Set) {
 	}
 	slices.SortStableFunc(sets[1:], func(a, b object.Set) int { return b.Len() - a.Len() })
 	sets[0].EachSifted(sets[1:], false, func(m object.Member) bool {
-		e.AddMember(m)
+		e.AddNew(m)
 		return true
 	})
 }

@@ -158,6 +158,19 @@ func (e *SetEdit) AddMember(m Member) (added bool) {
 	return e.Add(m.Text(digits[:0]))
 }
 
+// AddNew is AddMember for one that is known not to be there.
+func (e *SetEdit) AddNew(m Member) {
+	var digits [intTextMax]byte
+	if e.enc == keyspace.EncListpack {
+		if text := m.Text(digits[:0]); e.fitsListpack(len(text)) {
+			e.small = listpack.Append(e.room(len(e.small)+listpack.EncodedSize(text)), text)
+			e.changed = true
+			return
+		}
+	}
+	e.AddMember(m)
+}
+
 func (e *SetEdit) addToIntset(v int64) (added bool) {
 	if intset.Contains(e.small, v) {
 		return false

@@ -245,10 +245,7 @@ func (e *ZSetEdit) RemoveRange(low, high int) {
 		e.emptied = true
 		return
 	}
-	e.big.tree.DeleteRange(low, high, func(ref mem.Ref) {
-		member := memberOf(e.at.Part.Arena(), ref)
-		e.big.table.Delete(e.at.Part.HashMember(member), member)
-	})
+	e.big.tree.DeleteRange(low, high, func(refs []mem.Ref) { e.big.table.DeleteScored(refs, e.at.Part.HashMember) })
 }
 
 // Compact makes a listpack of a skiplist that has no key yet, when its members are few and short.

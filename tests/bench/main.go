@@ -23,8 +23,8 @@ func main() {
 	quick := flag.Bool("quick", false, "a tenth of the requests")
 	rounds := flag.Int("rounds", 3, "pairs of runs for each figure; the median ratio is printed")
 	covey := flag.String("covey", "bin/covey", "the binary to measure")
-	only := flag.String("only", "", "throughput, sessions, memory, shapes, long, stalls, stall or isolation; empty for all")
-	match := flag.String("match", "", "of shapes, long and stalls only those whose name matches")
+	only := flag.String("only", "", "throughput, sessions, commands, memory, shapes, long, stalls, stall or isolation; empty for all")
+	match := flag.String("match", "", "of commands, shapes, long and stalls only those whose name matches")
 	flag.Parse()
 	if err := run(*covey, *rounds, *quick, *only, *match); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -62,6 +62,7 @@ func run(binary string, rounds int, quick bool, only, match string) error {
 	}{
 		{"throughput", func() error { return throughput(ours, theirs, rounds, scale) }},
 		{"sessions", func() error { return sessions(ours, theirs, rounds, scale) }},
+		{"commands", func() error { return commandTable(ours, theirs, matching, rounds, scale) }},
 		{"memory", func() error { return memory(ours, theirs, scale) }},
 		{"shapes", func() error { return memoryTable(binary, dir, matching, scale) }},
 		{"long", func() error { return longTable(ours, theirs, matching, scale) }},
@@ -155,19 +156,19 @@ type sample struct {
 
 // redisBenchmark runs redis-benchmark with the name of a test ("-t", "get") or a command of its own.
 func (n *node) redisBenchmark(requests, pipeline int, words ...string) (sample, error) {
-	before := n.cpu()
+	before := n.processor()
 	args := []string{"-p", strconv.Itoa(n.port), "-n", strconv.Itoa(requests), "-P", strconv.Itoa(pipeline), "-c", "50", "-r", "100000", "-d", "32", "--csv"}
 	out, err := exec.Command("redis-benchmark", append(args, words...)...).Output()
 	if err != nil {
 		return sample{}, err
 	}
-	used := n.cpu() - before
+	used := n.processor() - before
 	rows, err := csv.NewReader(bytes.NewReader(out)).ReadAll()
 	if err != nil {
 		return sample{}, err
 	}
 	rate, err := strconv.ParseFloat(rows[len(rows)-1][1], 64)
-	return sample{rate, float64(used.Microseconds()) / float64(requests)}, err
+	return sample{rate, float64(used.Nanoseconds()) / 1e3 / float64(requests)}, err
 }
 
 // pairs are samples of both servers, taken in turn.

@@ -27,6 +27,8 @@ type maker struct {
 	bytes []byte
 }
 
+func newMaker() *maker { return &maker{rng: rand.New(rand.NewPCG(1, 2))} }
+
 // between is a text of a length from low to high, which no server can make shorter.
 func (w *maker) between(low, high int) []byte {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/"
@@ -99,7 +101,7 @@ func (n *node) grows(s shape, units int) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	s.fill(&maker{rng: rand.New(rand.NewPCG(1, 2))}, p, units)
+	s.fill(newMaker(), p, units)
 	if err := p.close(); err != nil {
 		return 0, err
 	}

@@ -35,9 +35,9 @@ func (t *Tree) Move(from, to float64, ref mem.Ref) {
 	t.Insert(to, ref)
 }
 
-// DeleteRange takes out the entries with the ranks from low to high, without high, in order. gone is called for each, when
-// it is out of the tree and its block is no longer looked at. gone must not use the tree.
-func (t *Tree) DeleteRange(low, high int, gone func(ref mem.Ref)) {
+// DeleteRange takes out the entries with the ranks from low to high, without high, in order. gone is called for some at a
+// time, when they are out of the tree and their blocks are no longer looked at. gone must not use the tree.
+func (t *Tree) DeleteRange(low, high int, gone func(refs []mem.Ref)) {
 	for left := high - low; left > 0; {
 		var p path
 		i := t.toRank(&p, low)
@@ -48,9 +48,7 @@ func (t *Tree) DeleteRange(low, high int, gone func(ref mem.Ref)) {
 			refs[j] = l.ref(i + j)
 		}
 		t.cut(&p, i, i+n)
-		for _, ref := range refs[:n] {
-			gone(ref)
-		}
+		gone(refs[:n])
 		left -= n
 	}
 }

@@ -198,11 +198,13 @@ func (m *machine) removeRange(t *rapid.T) {
 	high := min(len(m.model), low+rapid.IntRange(0, 200).Draw(t, "n"))
 	at := low
 	m.use(func(tree *Tree) {
-		tree.DeleteRange(low, high, func(ref mem.Ref) {
-			if ref != m.model[at].ref {
-				t.Fatalf("entry %d is deleted in another order", at)
+		tree.DeleteRange(low, high, func(refs []mem.Ref) {
+			for _, ref := range refs {
+				if ref != m.model[at].ref {
+					t.Fatalf("entry %d is deleted in another order", at)
+				}
+				at++
 			}
-			at++
 		})
 	})
 	for range high - low {

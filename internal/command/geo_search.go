@@ -81,19 +81,20 @@ func searchPlaces(c *engine.Ctx, form geoForm) {
 		q.replyAsMet(c)
 		return
 	}
-	var few fewPlaces
-	found := foundPlaces{places: few.places[:0], order: few.order[:0]}
+	var few [16]placeKey
+	found := foundPlaces(few[:0])
 	if q.exists {
-		q.find(&found)
+		found = q.find(found)
 	}
-	slices.SortFunc(found.order, comparePlaces)
+	slices.SortFunc(found, comparePlaces)
 	if q.store {
-		q.storePlaces(c, &found)
+		q.storePlaces(c, found)
 		return
 	}
-	c.Array(len(found.order))
-	for _, k := range found.order {
-		q.reply(c, &found.places[k.at])
+	c.Array(len(found))
+	for _, k := range found {
+		p := q.placeOf(k)
+		q.reply(c, &p)
 	}
 }
 
@@ -329,28 +330,32 @@ func (q *geoQuery) replyAsMet(c *engine.Ctx) {
 }
 
 // find collects the places inside the shape: with a count only those that come first, with ANY those that are met first.
-func (q *geoQuery) find(found *foundPlaces) {
+func (q *geoQuery) find(found foundPlaces) foundPlaces {
 	most, met := q.most(), 0
 	finder := q.shape.Finder()
 	q.each(&finder, func(p *place, it *object.ZSetIter) bool {
-		key := placeKey{by: q.sortBy(p.metres), met: met}
+		key := placeKey{by: q.sortBy(p.metres), met: met, metres: p.metres}
 		met++
 		switch {
-		case int64(len(found.places)) < most:
-			p.member, _ = it.Get()
-			found.add(key, p, most)
-		case key.by < found.order[0].by:
-			p.member, _ = it.Get()
-			found.replace(key, p)
+		case int64(len(found)) < most:
+			key.mark = it.Mark()
+			if found = append(found, key); int64(len(found)) == most {
+				found.toHeap()
+			}
+		case key.by < found[0].by:
+			key.mark = it.Mark()
+			found[0] = key
+			found.sink(0)
 		default:
 			return true
 		}
-		full := int64(len(found.places)) == most
+		full := int64(len(found)) == most
 		if full && q.order == nearestFirst {
-			finder.Narrow(found.order[0].by)
+			finder.Narrow(found[0].by)
 		}
 		return !full || !q.any
 	})
+	return found
 }
 
 // sortBy is what a place so far away is sorted by.
@@ -366,9 +371,20 @@ func (q *geoQuery) sortBy(metres float64) float64 {
 
 // placeKey is what a place is sorted by: of places equally far, the one met first comes first.
 type placeKey struct {
-	by  float64
-	met int // how many were met before
-	at  int // index of the place
+	by     float64 // metres, negative when the farthest comes first
+	met    int     // how many were met before
+	mark   uint64  // of the member
+	metres float64
+}
+
+// placeOf is the place with a key.
+func (q *geoQuery) placeOf(k placeKey) (p place) {
+	p.member, p.score = q.zset.Marked(k.mark)
+	p.metres = k.metres
+	if q.withCoord {
+		p.at = geo.At(p.score)
+	}
+	return p
 }
 
 func comparePlaces(a, b placeKey) int {
@@ -381,47 +397,27 @@ func comparePlaces(a, b placeKey) int {
 	return a.met - b.met
 }
 
-// foundPlaces is the places that were found, and their order. When there are as many as were asked for, the order is a heap
-// whose top is the last of them, which gives way to one that comes before it.
-type foundPlaces struct {
-	places []place
-	order  []placeKey
-}
+// foundPlaces are places that were found. When there are as many as were asked for, they are a heap whose top is the last of
+// them, which gives way to one that comes before it.
+type foundPlaces []placeKey
 
-// fewPlaces is room for the places of most commands.
-type fewPlaces struct {
-	places [16]place
-	order  [16]placeKey
-}
-
-// add adds a place; at most so many are wanted.
-func (f *foundPlaces) add(key placeKey, p *place, most int64) {
-	key.at = len(f.places)
-	f.places, f.order = append(f.places, *p), append(f.order, key)
-	if n := len(f.order); int64(n) == most {
-		for i := n/2 - 1; i >= 0; i-- {
-			f.sink(i)
-		}
+// toHeap makes them a heap.
+func (f foundPlaces) toHeap() {
+	for i := len(f)/2 - 1; i >= 0; i-- {
+		f.sink(i)
 	}
 }
 
-// replace puts a place where the last of them was.
-func (f *foundPlaces) replace(key placeKey, p *place) {
-	key.at = f.order[0].at
-	f.places[key.at], f.order[0] = *p, key
-	f.sink(0)
-}
-
 // sink moves key i down to where it belongs in the heap.
-func (f *foundPlaces) sink(i int) {
-	for child := 2*i + 1; child < len(f.order); child = 2*i + 1 {
-		if child+1 < len(f.order) && comparePlaces(f.order[child+1], f.order[child]) > 0 {
+func (f foundPlaces) sink(i int) {
+	for child := 2*i + 1; child < len(f); child = 2*i + 1 {
+		if child+1 < len(f) && comparePlaces(f[child+1], f[child]) > 0 {
 			child++
 		}
-		if comparePlaces(f.order[child], f.order[i]) <= 0 {
+		if comparePlaces(f[child], f[i]) <= 0 {
 			return
 		}
-		f.order[i], f.order[child] = f.order[child], f.order[i]
+		f[i], f[child] = f[child], f[i]
 		i = child
 	}
 }
@@ -450,15 +446,15 @@ func (q *geoQuery) reply(c *engine.Ctx, p *place) {
 }
 
 // storePlaces sets the target to the places found, with their positions for scores or their distances.
-func (q *geoQuery) storePlaces(c *engine.Ctx, found *foundPlaces) {
+func (q *geoQuery) storePlaces(c *engine.Ctx, found foundPlaces) {
 	target, event := c.NumKeys()-1, "georadiusstore"
 	if q.form == geoSearchStore {
 		target, event = 0, "geosearchstore"
 	}
 	e := object.GatherZSet(c.Place(target), limitsOf(c), c.W.Scratch())
 	var digits [20]byte
-	for _, k := range found.order {
-		p := &found.places[k.at]
+	for _, k := range found {
+		p := q.placeOf(k)
 		score := p.score
 		if q.storeDist {
 			score = p.metres / q.unit
@@ -467,7 +463,7 @@ func (q *geoQuery) storePlaces(c *engine.Ctx, found *foundPlaces) {
 	}
 	e.Settle()
 	e.Compact()
-	if n := len(found.order); n > 1 {
+	if n := len(found); n > 1 {
 		c.CountChanges(n - 1)
 	}
 	storeZSet(c, target, &e, event)

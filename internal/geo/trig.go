@@ -65,15 +65,27 @@ func sum(hi, low float64) double2 {
 	return double2{s, low - (s - hi)}
 }
 
-// sineCosine is the sine and the cosine of x+low, where x is from 0 to about a quarter of a circle, and low is tiny.
-func sineCosine(x, low float64) (s, c double2) {
+// near is the entry of the table that is next to x, how far x is from it, and what the sine and the cosine of that have
+// beside it and 1.
+func near(x float64) (e *sineEntry, t, sinRest, cosRest float64) {
 	i := int(x*tableStep + 0.5)
-	e := &sines[i]
-	t := x - float64(i)/tableStep // exact
+	t = x - float64(i)/tableStep // exact
 	t2 := t * t
-	sinRest := t * t2 * (-1.0/6 + t2*(1.0/120-t2*(1.0/5040))) // sin(t)-t
-	cosRest := t2 * (-0.5 + t2*(1.0/24-t2*(1.0/720)))         // cos(t)-1
-	return e.sin.turn(e.cos, t, low, sinRest, cosRest), e.cos.turn(double2{-e.sin.hi, -e.sin.low}, t, low, sinRest, cosRest)
+	sinRest = t * t2 * (-1.0/6 + t2*(1.0/120-t2*(1.0/5040)))
+	cosRest = t2 * (-0.5 + t2*(1.0/24-t2*(1.0/720)))
+	return &sines[i], t, sinRest, cosRest
+}
+
+// sineOf is the sine of x+low, where x is from 0 to about a quarter of a circle, and low is tiny.
+func sineOf(x, low float64) double2 {
+	e, t, sinRest, cosRest := near(x)
+	return e.sin.turn(e.cos, t, low, sinRest, cosRest)
+}
+
+// cosineOf is the cosine of x, which is from 0 to about a quarter of a circle.
+func cosineOf(x float64) double2 {
+	e, t, sinRest, cosRest := near(x)
+	return e.cos.turn(double2{-e.sin.hi, -e.sin.low}, t, 0, sinRest, cosRest)
 }
 
 // turn is a cos(t+low) + b sin(t+low), when the rests are what sin(t) and cos(t) have beside t and 1.
@@ -100,14 +112,12 @@ func sin(x float64) float64 {
 	if at > math.Pi/2 {
 		at, low = math.Pi-at, piLow
 	}
-	s, _ := sineCosine(at, low)
-	return math.Copysign(s.hi, x)
+	return math.Copysign(sineOf(at, low).hi, x)
 }
 
 // cos is the cosine of an angle of at most a quarter of a circle, in either direction.
 func cos(x float64) float64 {
-	_, c := sineCosine(math.Abs(x), 0)
-	return c.hi
+	return cosineOf(math.Abs(x)).hi
 }
 
 // asin is the angle from 0 to a quarter of a circle whose sine x is: what package math finds, brought nearer by one step of
@@ -117,8 +127,8 @@ func asin(x float64) float64 {
 		return math.Pi / 2
 	}
 	y := math.Asin(x)
-	s, c := sineCosine(y, 0)
-	return y + (x-s.hi-s.low)/c.hi
+	s := sineOf(y, 0)
+	return y + (x-s.hi-s.low)/cosineOf(y).hi
 }
 
 // roughSine is the sine of an angle of at most half a circle, good to all digits but the last.

@@ -165,6 +165,23 @@ func (it *ZSetIter) Get() (Member, float64) {
 	return listpack.Get(it.small, it.pos), packScore(it.small, it.pos)
 }
 
+// Mark names the member for Marked.
+func (it *ZSetIter) Mark() uint64 {
+	if it.arena != nil {
+		return uint64(it.cursor.Ref())
+	}
+	return uint64(it.pos)
+}
+
+// Marked is the member that Mark named, and its score. A change of the part ends the life of a mark.
+func (z *ZSet) Marked(mark uint64) (Member, float64) {
+	if z.isBig {
+		ref := mem.Ref(mark)
+		return Member{Str: table.ScoredMember(z.arena, ref)}, table.ScoreAt(z.arena, ref)
+	}
+	return listpack.Get(z.small, int(mark)), packScore(z.small, int(mark))
+}
+
 // Each calls fn for all members in order until it returns false. fn must not change the part.
 func (z *ZSet) Each(fn func(m Member, score float64) bool) {
 	for it := z.At(0, false); it.Valid(); it.Next() {

@@ -2,7 +2,9 @@ package command
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strconv"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -130,6 +132,30 @@ func TestGeoErrorsAreThoseOfRedis(t *testing.T) {
 		"GEOSEARCHSTORE g g FROMLONLAT 15 37 BYRADIUS 100 km", "ZRANGE g 0 -1",
 	} {
 		t.Run(line, func(t *testing.T) { w.compare(t, splitLine(t, line)...) })
+	}
+}
+
+// Searches among many places find what redis-server finds, however few of them are wanted.
+func TestSearchesAmongManyPlacesAreThoseOfRedis(t *testing.T) {
+	w := newZSetTwins(t)
+	rng := rand.New(rand.NewPCG(1, 2))
+	degrees := func(from, width float64) string { return strconv.FormatFloat(from+width*rng.Float64(), 'f', 6, 64) }
+	for i := range 700 {
+		w.compare(t, "GEOADD", "g", degrees(13, 4), degrees(35, 4), "place:"+strconv.Itoa(i))
+	}
+	pick := func(of ...string) []string { return strings.Fields(of[rng.IntN(len(of))]) }
+	for range 1000 {
+		size := strconv.Itoa(1 + rng.IntN(400))
+		args := []string{"FROMLONLAT", degrees(13, 4), degrees(35, 4)}
+		args = append(args, pick("BYRADIUS "+size+" km", "BYBOX "+size+" "+strconv.Itoa(1+rng.IntN(600))+" km")...)
+		args = append(args, pick("", "ASC", "DESC")...)
+		args = append(args, pick("", "COUNT 1", "COUNT 10", "COUNT 300", "COUNT 5 ANY", "COUNT 1000")...)
+		if rng.IntN(3) == 0 {
+			w.compare(t, append(append([]string{"GEOSEARCHSTORE", "d", "g"}, args...), pick("", "STOREDIST")...)...)
+			w.compare(t, "ZRANGE", "d", "0", "-1")
+			continue
+		}
+		w.compare(t, append(append([]string{"GEOSEARCH", "g"}, args...), pick("", "WITHDIST", "WITHCOORD WITHHASH", "WITHDIST WITHCOORD")...)...)
 	}
 }
 

@@ -254,6 +254,9 @@ func (t *Table) Free(budget int) (spent int, done bool) {
 		w := t.segmentOf(next)
 		seg := t.segment(w)
 		for i := cellsAt; i < len(seg)-1; i++ {
+			if ahead := i + batchMax; ahead < len(seg)-1 && seg[ahead] != emptyCell {
+				t.arena.Prefetch(cellRef(seg[ahead]), 0, false)
+			}
 			if seg[i] == emptyCell {
 				continue
 			}

@@ -9,23 +9,11 @@ const memoryDigitsMax = 128
 // of 1000, kb, mb and gb powers of 1024. Redis takes a unit without digits for 0, and so does this. An amount that does
 // not fit an int64 is refused.
 func ParseMemory(b []byte) (int64, bool) {
-	digits := 0
-	for digits < len(b) && b[digits]-'0' < 10 {
-		digits++
-	}
-	unit, ok := memoryUnit(b[digits:])
-	if !ok || digits >= memoryDigitsMax {
+	n, ok := ParseUnsignedMemory(b)
+	if !ok || n > math.MaxInt64 {
 		return 0, false
 	}
-	var n int64
-	for _, c := range b[:digits] {
-		d := int64(c - '0')
-		if n > (math.MaxInt64-d)/10 {
-			return 0, false
-		}
-		n = n*10 + d
-	}
-	return n * unit, n <= math.MaxInt64/unit
+	return int64(n), true
 }
 
 // ParseUnsignedMemory reads an amount of memory like ParseMemory. What is more than a uint64 holds is the most that it holds.

@@ -179,41 +179,41 @@ func (m *model) trim() {
 }
 
 // A stream is a list of entries, whatever its nodes are like.
-func TestEntries(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		a := mem.NewArena(mem.Options{})
-		defer a.Close()
-		m := &model{T: t, a: a, s: New(a)}
-		m.limits.Bytes = rapid.SampledFrom([]int64{0, 10, 100, 4096}).Draw(t, "bytes")
-		m.limits.Entries = rapid.SampledFrom([]int64{0, 1, 3, 100}).Draw(t, "entries")
-		for range rapid.IntRange(1, 30).Draw(t, "steps") {
-			switch rapid.IntRange(0, 6).Draw(t, "what") {
-			case 6:
-				m.appendMany()
-			case 0, 1:
-				m.append(m.drawPairs()...)
-			case 2:
-				pairs := m.drawPairs()
-				for range rapid.IntRange(1, 100).Draw(t, "n") {
-					id, _ := m.s.LastID().Next()
-					m.s.SetLastID(id)
-					m.append(pairs...)
-				}
-			case 3:
-				m.delete()
-			case 4:
-				m.trim()
-			case 5:
-				m.checkRange(m.drawID(), m.drawID())
+func TestEntries(t *testing.T) { rapid.Check(t, checkEntries) }
+
+func checkEntries(t *rapid.T) {
+	a := mem.NewArena(mem.Options{})
+	defer a.Close()
+	m := &model{T: t, a: a, s: New(a)}
+	m.limits.Bytes = rapid.SampledFrom([]int64{0, 10, 100, 4096}).Draw(t, "bytes")
+	m.limits.Entries = rapid.SampledFrom([]int64{0, 1, 3, 100}).Draw(t, "entries")
+	for range rapid.IntRange(1, 30).Draw(t, "steps") {
+		switch rapid.IntRange(0, 6).Draw(t, "what") {
+		case 6:
+			m.appendMany()
+		case 0, 1:
+			m.append(m.drawPairs()...)
+		case 2:
+			pairs := m.drawPairs()
+			for range rapid.IntRange(1, 100).Draw(t, "n") {
+				id, _ := m.s.LastID().Next()
+				m.s.SetLastID(id)
+				m.append(pairs...)
 			}
-			m.check()
+		case 3:
+			m.delete()
+		case 4:
+			m.trim()
+		case 5:
+			m.checkRange(m.drawID(), m.drawID())
 		}
-		m.checkRange(ID{}, MaxID())
-		if got, want := m.s.Bytes(0), a.Used(); got != want {
-			t.Fatalf("the stream counts %d bytes, the arena %d", got, want)
-		}
-		freeAll(t, a, m.s, 7)
-	})
+		m.check()
+	}
+	m.checkRange(ID{}, MaxID())
+	if got, want := m.s.Bytes(0), a.Used(); got != want {
+		t.Fatalf("the stream counts %d bytes, the arena %d", got, want)
+	}
+	freeAll(t, a, m.s, 7)
 }
 
 func freeAll(t *rapid.T, a *mem.Arena, s Stream, budget int) {
@@ -307,62 +307,62 @@ func (m *groupModel) removeConsumer(t *rapid.T, g Group, name string) {
 }
 
 // Groups know what is pending, and who owns it.
-func TestGroups(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		a := mem.NewArena(mem.Options{})
-		defer a.Close()
-		s := New(a)
-		models := map[string]*groupModel{}
-		names := rapid.SampledFrom([]string{"", "a", "b", "ab", "group-with-a-long-name"})
-		for range rapid.IntRange(1, 30).Draw(t, "steps") {
-			name := names.Draw(t, "group")
-			g, ok := s.Group([]byte(name))
-			m := models[name]
-			if ok != (m != nil) {
-				t.Fatalf("group %q: %v", name, ok)
-			}
-			if !ok {
-				s.AddGroup([]byte(name), ID{}, Unknown)
-				models[name] = &groupModel{map[ID]string{}, map[string]bool{}}
+func TestGroups(t *testing.T) { rapid.Check(t, checkGroups) }
+
+func checkGroups(t *rapid.T) {
+	a := mem.NewArena(mem.Options{})
+	defer a.Close()
+	s := New(a)
+	models := map[string]*groupModel{}
+	names := rapid.SampledFrom([]string{"", "a", "b", "ab", "group-with-a-long-name"})
+	for range rapid.IntRange(1, 30).Draw(t, "steps") {
+		name := names.Draw(t, "group")
+		g, ok := s.Group([]byte(name))
+		m := models[name]
+		if ok != (m != nil) {
+			t.Fatalf("group %q: %v", name, ok)
+		}
+		if !ok {
+			s.AddGroup([]byte(name), ID{}, Unknown)
+			models[name] = &groupModel{map[ID]string{}, map[string]bool{}}
+			continue
+		}
+		consumer := fmt.Sprint("c", rapid.IntRange(0, 12).Draw(t, "consumer"))
+		switch rapid.IntRange(0, 5).Draw(t, "what") {
+		case 0:
+			if rapid.IntRange(0, 5).Draw(t, "sure") == 0 {
+				husk, _ := s.RemoveGroup([]byte(name))
+				freeHusk(a, husk)
+				delete(models, name)
 				continue
 			}
-			consumer := fmt.Sprint("c", rapid.IntRange(0, 12).Draw(t, "consumer"))
-			switch rapid.IntRange(0, 5).Draw(t, "what") {
-			case 0:
-				if rapid.IntRange(0, 5).Draw(t, "sure") == 0 {
-					husk, _ := s.RemoveGroup([]byte(name))
-					freeHusk(a, husk)
-					delete(models, name)
-					continue
-				}
-			case 1:
-				m.removeConsumer(t, g, consumer)
-			case 2, 3:
-				c, ok := g.Consumer([]byte(consumer))
-				if !ok {
-					c, _ = g.AddConsumer([]byte(consumer), 5)
-					m.consumers[consumer] = true
-				}
-				start := rapid.IntRange(1, 200).Draw(t, "start")
-				for i := range rapid.IntRange(1, 100).Draw(t, "n") {
-					id := ID{Ms: uint64(start + i)}
-					p, _ := g.AddPending(id)
-					p.SetDeliveries(int64(id.Ms))
-					g.Give(id, p, c)
-					m.pending[id] = consumer
-				}
-			case 4, 5:
-				for i := range rapid.IntRange(1, 100).Draw(t, "n") {
-					id := ID{Ms: uint64(3*i + 1)}
-					_, ok := m.pending[id]
-					if g.Ack(id) != ok {
-						t.Fatal("ack", id)
-					}
-					delete(m.pending, id)
-				}
+		case 1:
+			m.removeConsumer(t, g, consumer)
+		case 2, 3:
+			c, ok := g.Consumer([]byte(consumer))
+			if !ok {
+				c, _ = g.AddConsumer([]byte(consumer), 5)
+				m.consumers[consumer] = true
 			}
-			m.check(t, g)
+			start := rapid.IntRange(1, 200).Draw(t, "start")
+			for i := range rapid.IntRange(1, 100).Draw(t, "n") {
+				id := ID{Ms: uint64(start + i)}
+				p, _ := g.AddPending(id)
+				p.SetDeliveries(int64(id.Ms))
+				g.Give(id, p, c)
+				m.pending[id] = consumer
+			}
+		case 4, 5:
+			for i := range rapid.IntRange(1, 100).Draw(t, "n") {
+				id := ID{Ms: uint64(3*i + 1)}
+				_, ok := m.pending[id]
+				if g.Ack(id) != ok {
+					t.Fatal("ack", id)
+				}
+				delete(m.pending, id)
+			}
 		}
-		freeAll(t, a, s, 5)
-	})
+		m.check(t, g)
+	}
+	freeAll(t, a, s, 5)
 }

@@ -1,8 +1,11 @@
 package tests
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -158,4 +161,62 @@ func TestPrimaryHangs(t *testing.T) {
 	testkit.Eventually(t, 15*time.Second, top.Whole)
 	checkNumbers(t, f, "{bar}before", 100)
 	checkNumbers(t, f, "{bar}after", 100)
+}
+
+// oddArguments are words that some command takes for something. None of them is the name of a host.
+var oddArguments = []string{
+	"", "0", "1", "-1", "2", "k", "{k}2", "*", "9223372036854775807", "-9223372036854775808", "18446744073709551616", "nan", "1.5", "\x00",
+	"%s%n", "0-0", "$", ">", "(1", "127.0.0.1", "16383", "16384", strings.Repeat("9", 40), strings.Repeat("a", 40), "ACK", "GETACK", "CAPA",
+	"RDB-ONLY", "IP-ADDRESS", "NODE", "IMPORTING", "MIGRATING", "STABLE", "SOFT", "TYPE", "ID", "KEYS", "COUNT", "LIMIT", "STREAMS", "FREQ",
+}
+
+// dangerousCommands end the server, make it wait or follow another one, do not end, or ask a name server.
+var dangerousCommands = []string{
+	"shutdown", "debug", "monitor", "sync", "psync", "replicaof", "slaveof", "failover", "migrate", "config|set", "client|pause", "client|reply",
+}
+
+// TestEveryCommandWithOddArguments sends what a whole server takes, also what belongs to replication, the cluster and the
+// files, with arguments that make little sense, few or many. The server must outlive it.
+func TestEveryCommandWithOddArguments(t *testing.T) {
+	t.Parallel()
+	for _, s := range []*testkit.Server{testkit.Start(t, testkit.Options{}), startWholeNode(t)} {
+		const seed = 1
+		t.Logf("seed %d", seed)
+		random := rand.New(rand.NewPCG(seed, 0))
+		names := harmlessCommands(t, s)
+		for range 300 {
+			var batch []byte
+			for range 30 {
+				words := strings.Split(names[random.IntN(len(names))], "|")
+				for range random.IntN(7) {
+					words = append(words, oddArguments[random.IntN(len(oddArguments))])
+				}
+				batch = testkit.AppendCommand(batch, words...)
+			}
+			c := s.Dial(t)
+			must(t, c.SendRaw(testkit.AppendCommand(batch, "QUIT")))
+			var err error
+			for err == nil {
+				_, err = c.ReadWithin(10 * time.Second)
+			}
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Fatalf("no end after %q", batch)
+			}
+			c.Close()
+		}
+		s.Want(t, "+PONG", "PING")
+	}
+}
+
+// harmlessCommands lists the commands of a server without the dangerous ones and those that block.
+func harmlessCommands(t *testing.T, s *testkit.Server) (names []string) {
+	t.Helper()
+	all := s.OK(t, "COMMAND", "LIST").Strings()
+	for i, row := range s.OK(t, append([]string{"COMMAND", "INFO"}, all...)...).Items {
+		if !slices.Contains(dangerousCommands, all[i]) && !slices.Contains(row.Items[2].Strings(), "blocking") {
+			names = append(names, all[i])
+		}
+	}
+	slices.Sort(names)
+	return names
 }

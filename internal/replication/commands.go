@@ -82,13 +82,13 @@ func (m *Manager) cmdReplConf(c *engine.Ctx) {
 		c.Err(engine.ErrSyntax)
 		return
 	}
-	if c.ArgIs(1, "GETACK") {
+	if len(c.Args) > 1 && c.ArgIs(1, "GETACK") {
 		if c.FromPrimary() {
 			m.sendAck()
 		}
 		return
 	}
-	if c.ArgIs(1, "ACK") {
+	if len(c.Args) > 1 && c.ArgIs(1, "ACK") {
 		return // on a link this never comes here
 	}
 	m.mu.Lock()
@@ -129,7 +129,14 @@ func (h *hints) learn(c *engine.Ctx) string {
 			h.eof = h.eof || engine.FoldEqual(value, "EOF")
 			h.psync2 = h.psync2 || engine.FoldEqual(value, "PSYNC2")
 		case c.ArgIs(i, "RDB-ONLY"):
-			h.rdbOnly = string(value) == "1"
+			n, ok := num.ParseInt(value)
+			switch {
+			case !ok:
+				return engine.ErrNotInteger
+			case n < 0 || n > 1:
+				return errNotBit
+			}
+			h.rdbOnly = n == 1
 		case c.ArgIs(i, "RDB-FILTER-ONLY"):
 			if text := h.filter(string(value)); text != "" {
 				return text

@@ -10,6 +10,7 @@ import (
 // This file is WAITAOF: a client's own writes, on disk here and on a number of replicas.
 
 const (
+	errNotBit            = "ERR value is out of range, value must between 0 and 1"
 	errWaitFileOnReplica = "ERR WAITAOF cannot be used with replica instances. Please also note that writes to replicas are just local and are not propagated."
 	errWaitNoFile        = "ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled."
 )
@@ -20,7 +21,7 @@ func (m *Manager) cmdWaitFile(c *engine.Ctx) {
 		return
 	}
 	if local < 0 || local > 1 {
-		c.Err("ERR value is out of range, value must between 0 and 1")
+		c.Err(errNotBit)
 		return
 	}
 	needed, ok := c.Int(2)

@@ -52,6 +52,8 @@ type Migrator struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
+	compressors sync.Pool // of *checksum.LZF: one is 256 KB, too much for every command to make its own
+
 	worker struct { // taken before shard locks, held for no round trip
 		sync.Mutex
 		w   *engine.Worker
@@ -69,6 +71,7 @@ func New(opts Options) (*Migrator, error) {
 		return nil, err
 	}
 	m := &Migrator{e: opts.Engine, log: opts.Log}
+	m.compressors.New = func() any { return new(checksum.LZF) }
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.pool.init(m.ctx, opts.Dial)
 	return m, nil
@@ -163,12 +166,7 @@ func (m *Migrator) cmdMigrate(c *engine.Ctx) {
 		return
 	}
 	j := &job{m: m, request: r, from: c.DB()}
-	var lzf checksum.LZF
-	for i := range c.NumKeys() {
-		if rec, ok := c.Find(i); ok {
-			j.items = append(j.items, newItem(rec, c.Key(i).Bytes, &lzf))
-		}
-	}
+	j.copyValues(c)
 	if len(j.items) == 0 {
 		c.Simple("NOKEY")
 		return
@@ -207,6 +205,17 @@ type item struct {
 	expireAt int64  // ms, 0 for never
 	replace  bool   // the target has an earlier copy
 	acked    bool   // the target has this copy
+}
+
+// copyValues makes an item of each key that is there; the keys are locked.
+func (j *job) copyValues(c *engine.Ctx) {
+	lzf := j.m.compressors.Get().(*checksum.LZF)
+	defer j.m.compressors.Put(lzf)
+	for i := range c.NumKeys() {
+		if rec, ok := c.Find(i); ok {
+			j.items = append(j.items, newItem(rec, c.Key(i).Bytes, lzf))
+		}
+	}
 }
 
 func newItem(rec keyspace.Rec, key []byte, lzf *checksum.LZF) *item {

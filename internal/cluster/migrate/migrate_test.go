@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -241,4 +242,26 @@ func relay(door net.Listener, port string, arrived, letGo chan struct{}) {
 	<-letGo
 	_, _ = in.Write(buf[:n])
 	_, _ = io.Copy(in, out)
+}
+
+// TestASmallKeyTakesLittleMemory moves keys one by one and looks at what both servers allocate for it: the table of a
+// compressor alone is 256 KB.
+func TestASmallKeyTakesLittleMemory(t *testing.T) {
+	from, to := start(t), start(t)
+	a := from.dial(t)
+	const keys = 200
+	for i := range keys {
+		a.OK(t, "SET", "k"+strconv.Itoa(i), "v")
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for i := range keys {
+		a.Want(t, "+OK", "MIGRATE", "127.0.0.1", to.port, "k"+strconv.Itoa(i), "0", "5000")
+	}
+	runtime.ReadMemStats(&after)
+	each := (after.TotalAlloc - before.TotalAlloc) / keys
+	t.Logf("%d bytes a key", each)
+	if each > 128<<10 {
+		t.Errorf("%d bytes are allocated for a key of one byte", each)
+	}
 }

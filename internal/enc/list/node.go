@@ -1,6 +1,8 @@
 package list
 
 import (
+	"math/bits"
+
 	"github.com/covey-db/covey/internal/enc/listpack"
 	"github.com/covey-db/covey/internal/mem"
 )
@@ -85,7 +87,7 @@ const (
 // firstRoom is the least room of the first node behind or before others: it will grow, most likely.
 const firstRoom = 512
 
-// roomFor is the room for a node of a size: twice as much, so that a node that grows is moved a few times only, but no
+// roomFor is the room for a node of a size: more than it needs, so that a node that grows is moved a few times only, but no
 // more than the fill allows a node to have.
 func (l *List) roomFor(size int, s slack) int {
 	switch s {
@@ -102,8 +104,12 @@ func (l *List) roomFor(size int, s slack) int {
 	if l.Nodes() > 0 {
 		least = firstRoom
 	}
-	return mem.Usable(max(size, min(limit, max(2*size, least))))
+	return mem.Usable(max(size, min(limit, max(growing(size), least))))
 }
+
+// growing is the room for a node of a size that grows: the power of two which leaves it a sixteenth to grow, at least. The
+// sizes are few, as a shard has some blocks of each to spare, and the pages of the arena are full of them.
+func growing(size int) int { return 1 << bits.Len(uint(size+size/16-1)) }
 
 // place is where bytes of a size begin in a room.
 func place(s slack, room, size int) int {

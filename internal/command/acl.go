@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
@@ -45,7 +44,7 @@ func cmdACLCat(c *engine.Ctx) {
 	case 3:
 		cat, ok := spec.CategoryByName(c.Args[2])
 		if !ok {
-			c.Err(fmt.Sprintf("ERR Unknown category '%.128s'", c.Args[2]))
+			c.Err("ERR Unknown category '" + shownStart(c.Args[2]) + "'")
 			return
 		}
 		var names []string
@@ -59,7 +58,7 @@ func cmdACLCat(c *engine.Ctx) {
 			c.BulkString(name)
 		}
 	default:
-		replySubcommandSyntax(c)
+		subcommandErr(c)
 	}
 }
 
@@ -146,14 +145,14 @@ func cmdACLWhoAmI(c *engine.Ctx) {
 func cmdACLDryRun(c *engine.Ctx) {
 	a := users(c).Account(c.Args[2])
 	if a == nil {
-		c.Err(fmt.Sprintf("ERR User '%s' not found", cString(c.Args[2])))
+		c.Err(fmt.Sprintf("ERR User '%s' not found", shown(c.Args[2])))
 		return
 	}
 	args := c.Args[3:]
 	row, _ := c.Engine().Table().Resolve(args)
 	switch {
 	case row == nil:
-		c.Err(fmt.Sprintf("ERR Command '%s' not found", cString(args[0])))
+		c.Err(fmt.Sprintf("ERR Command '%s' not found", shown(args[0])))
 		return
 	case !row.AcceptsArity(len(args)):
 		c.Err("ERR wrong number of arguments for '" + row.Full + "' command")
@@ -167,12 +166,6 @@ func cmdACLDryRun(c *engine.Ctx) {
 	c.OK()
 }
 
-// cString is as much of an argument as a server written in C shows of it.
-func cString(b []byte) []byte {
-	before, _, _ := bytes.Cut(b, []byte{0})
-	return before
-}
-
 const (
 	passBits     = 256 // of a password when nothing else is asked for
 	passBitsMax  = 4096
@@ -182,7 +175,7 @@ const (
 func cmdACLGenPass(c *engine.Ctx) {
 	bits := int64(passBits)
 	if len(c.Args) > 3 {
-		replySubcommandSyntax(c)
+		subcommandErr(c)
 		return
 	}
 	if len(c.Args) == 3 {
@@ -237,7 +230,7 @@ const logDefault = 10
 func cmdACLLog(c *engine.Ctx) {
 	count := int64(logDefault)
 	if len(c.Args) > 3 {
-		replySubcommandSyntax(c)
+		subcommandErr(c)
 		return
 	}
 	if len(c.Args) == 3 {

@@ -64,7 +64,7 @@ func cmdClientSetInfo(c *engine.Ctx) {
 		}
 		c.OK()
 	default:
-		c.Err("ERR Unrecognized option '" + string(c.Args[2]) + "'")
+		c.Err("ERR Unrecognized option '" + shown(c.Args[2]) + "'")
 	}
 }
 

@@ -117,9 +117,9 @@ func cmdDebugClusterLink(c *engine.Ctx, links LinkBreaker) {
 	case !c.ArgIs(2, "KILL"):
 		subcommandErr(c)
 	case !to && !from:
-		c.Err("ERR Unknown direction " + string(c.Args[3]))
+		c.Err("ERR Unknown direction " + shown(c.Args[3]))
 	case !links.KillLinks(string(bytes.ToLower(c.Args[4])), to, from):
-		c.Err("ERR Unknown node " + string(c.Args[4]))
+		c.Err("ERR Unknown node " + shown(c.Args[4]))
 	default:
 		c.OK()
 	}

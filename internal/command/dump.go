@@ -123,7 +123,7 @@ func cmdRestore(c *engine.Ctx, log func(string)) {
 		c.OK()
 		return
 	}
-	if putRestored(c, body, at, o) {
+	if putRestored(c, body, at, o, log) {
 		c.OK()
 	}
 }
@@ -145,22 +145,29 @@ func checkDump(c *engine.Ctx, payload []byte, log func(string)) ([]byte, error) 
 		return nil, errDumpFooter
 	}
 	if err := rdb.DecodeValue(body, rdb.Nop{}); err != nil {
-		if log != nil {
-			log("RESTORE was given a damaged payload: " + rdb.Complaint(err))
-		}
+		complain(log, err)
 		return nil, errBadDump
 	}
 	return body, nil
 }
 
+// complain tells log what is wrong with a payload.
+func complain(log func(string), err error) {
+	if log != nil {
+		log("RESTORE was given a damaged payload: " + rdb.Complaint(err))
+	}
+}
+
 // putRestored sets key 0 and logs it with its time of expiry. false: the error has been replied, and the key is as it was.
-func putRestored(c *engine.Ctx, body []byte, at int64, o restoreOptions) bool {
+// What only shows when the value is put together, log hears of.
+func putRestored(c *engine.Ctx, body []byte, at int64, o restoreOptions, log func(string)) bool {
 	part, key := c.Part(0), c.Key(0)
 	_, existed := part.Find(c.DB(), key)
 	var b object.Builder
 	b.Begin(c.Place(0), at, limitsOf(c))
 	if err := rdb.DecodeValue(body, &b); err != nil {
 		b.Abort()
+		complain(log, err)
 		c.Err(engine.ErrBadDump)
 		return false
 	}

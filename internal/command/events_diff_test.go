@@ -19,7 +19,7 @@ func listen(t *testing.T, b testkit.Binary) *listener {
 	t.Helper()
 	s := testkit.Start(t, testkit.Options{Binary: b})
 	l := &listener{s.Dial(t), s.Dial(t)}
-	l.OK(t, "CONFIG", "SET", "notify-keyspace-events", "EAn")
+	l.OK(t, "CONFIG", "SET", "notify-keyspace-events", "EAmn")
 	l.ears.Do(t, "PSUBSCRIBE", "__keyevent@*")
 	return l
 }

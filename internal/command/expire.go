@@ -49,7 +49,7 @@ func parseExpireCondition(c *engine.Ctx) (o expireCondition, ok bool) {
 		case c.ArgIs(i, "LT"):
 			o.lt = true
 		default:
-			c.Err("ERR Unsupported option " + string(c.Args[i]))
+			c.Err("ERR Unsupported option " + shown(c.Args[i]))
 			return o, false
 		}
 	}

@@ -77,6 +77,7 @@ func TestExpireConditions(t *testing.T) {
 		EXPIRE k -10 LT -> :1
 		EXISTS k -> :0
 		EXPIRE k 10 FOO -> -ERR Unsupported option FOO
+		EXPIRE k 10 "FOO\x00BAR" -> -ERR Unsupported option FOO
 		EXPIRE k 10 NX XX -> -ERR NX and XX, GT or LT options at the same time are not compatible
 		EXPIRE k 10 NX GT -> -ERR NX and XX, GT or LT options at the same time are not compatible
 		EXPIRE k 10 LT NX -> -ERR NX and XX, GT or LT options at the same time are not compatible

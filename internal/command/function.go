@@ -76,7 +76,7 @@ func (s *Scripts) cmdFunctionLoad(c *engine.Ctx) {
 	replace := false
 	for i := 2; i < len(c.Args)-1; i++ {
 		if !c.ArgIs(i, "REPLACE") {
-			c.Err("ERR Unknown option given: " + string(c.Arg(i)))
+			c.Err("ERR Unknown option given: " + shown(c.Arg(i)))
 			return
 		}
 		replace = true
@@ -197,7 +197,7 @@ func (s *Scripts) cmdFunctionList(c *engine.Ctx) {
 			i++
 			pattern, filtered = c.Arg(i), true
 		default:
-			c.Err("ERR Unknown argument " + string(c.Arg(i)))
+			c.Err("ERR Unknown argument " + shown(c.Arg(i)))
 			return
 		}
 	}

@@ -153,7 +153,7 @@ func parseHSetEx(c *engine.Ctx) (o fieldOptions, pairs [][]byte, ok bool) {
 				return o, nil, false
 			}
 			if !taken {
-				c.Err("ERR unknown argument: " + string(c.Args[i]))
+				c.Err("ERR unknown argument: " + shown(c.Args[i]))
 				return o, nil, false
 			}
 			i++

@@ -1,7 +1,7 @@
 package command
 
 import (
-	"fmt"
+	"bytes"
 	"strings"
 
 	"github.com/covey-db/covey/internal/engine"
@@ -18,19 +18,20 @@ func replyHelp(c *engine.Ctx, lines ...string) {
 	c.Simple("    Print this help.")
 }
 
-// subcommandErr replies that a sub-command that is no row of its own does not exist, or has other arguments.
+// subcommandErr replies that a sub-command does not exist, or has no form with these arguments.
 func subcommandErr(c *engine.Ctx) {
-	const shownMax = 128 // bytes of the client's word
-	word := c.Args[1]
-	if len(word) > shownMax {
-		word = word[:shownMax]
-	}
-	c.Err("ERR unknown subcommand or wrong number of arguments for '" + string(word) + "'. Try " +
+	c.Err("ERR unknown subcommand or wrong number of arguments for '" + shownStart(c.Args[1]) + "'. Try " +
 		strings.ToUpper(string(c.Args[0])) + " HELP.")
 }
 
-// replySubcommandSyntax refuses arguments that no form of a subcommand has.
-func replySubcommandSyntax(c *engine.Ctx) {
-	c.Err(fmt.Sprintf("ERR unknown subcommand or wrong number of arguments for '%.128s'. Try %s HELP.", cString(c.Args[1]),
-		strings.ToUpper(c.Cmd.Parent.Name)))
+// shown is a word of the client as Redis puts it into an error: up to the first zero byte.
+func shown(b []byte) string {
+	before, _, _ := bytes.Cut(b, []byte{0})
+	return string(before)
+}
+
+// shownStart is shown of a word that may be cut off.
+func shownStart(b []byte) string {
+	const shownMax = 128 // bytes
+	return shown(b[:min(len(b), shownMax)])
 }

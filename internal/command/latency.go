@@ -108,7 +108,7 @@ const (
 func cmdLatencyGraph(c *engine.Ctx) {
 	series, ok := c.Engine().Timing.Latency.Of(string(c.Args[2]))
 	if !ok {
-		c.Err(fmt.Sprintf("ERR No samples available for event '%s'", cString(c.Args[2])))
+		c.Err(fmt.Sprintf("ERR No samples available for event '%s'", shown(c.Args[2])))
 		return
 	}
 	c.Verbatim(drawSeries(&series, int64(c.Now)/1000))

@@ -18,15 +18,20 @@ type lcsOptions struct {
 
 func cmdLCS(c *engine.Ctx) {
 	var text [2][]byte
-	for i := range text {
+	wrong := false
+	for i := range text { // both are looked for, so that both can be missed
 		rec, exists := c.Find(i)
-		if exists && rec.Type() != keyspace.TypeString {
-			c.Err("ERR The specified keys must contain string values")
-			return
-		}
-		if exists {
+		switch {
+		case !exists:
+		case rec.Type() == keyspace.TypeString:
 			text[i] = append([]byte(nil), c.StringBytes(rec)...)
+		default:
+			wrong = true
 		}
+	}
+	if wrong {
+		c.Err("ERR The specified keys must contain string values")
+		return
 	}
 	o, ok := parseLCS(c) // the strings are looked at first, as in Redis
 	if !ok {

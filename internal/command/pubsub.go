@@ -2,7 +2,6 @@ package command
 
 import (
 	"bytes"
-	"fmt"
 
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/glob"
@@ -77,7 +76,7 @@ func cmdPublish(c *engine.Ctx, d Deps, sharded bool) {
 
 func cmdPubSubChannels(c *engine.Ctx, kind engine.SubKind) {
 	if len(c.Args) > 3 {
-		c.Err(fmt.Sprintf("ERR unknown subcommand or wrong number of arguments for '%.128s'. Try PUBSUB HELP.", c.Args[1]))
+		subcommandErr(c)
 		return
 	}
 	names := c.Engine().PubSub.Channels(kind)

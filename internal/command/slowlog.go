@@ -23,7 +23,7 @@ const slowDefault = 10
 func cmdSlowlogGet(c *engine.Ctx) {
 	count := int64(slowDefault)
 	if len(c.Args) > 3 {
-		replySubcommandSyntax(c)
+		subcommandErr(c)
 		return
 	}
 	if len(c.Args) == 3 {

@@ -179,14 +179,6 @@ func endArg(c *engine.Ctx, i int) (stream.ID, bool) {
 	return id, ok
 }
 
-// shown is a name as Redis puts it into an error: up to the first zero byte.
-func shown(b []byte) string {
-	if end := bytes.IndexByte(b, 0); end >= 0 {
-		b = b[:end]
-	}
-	return string(b)
-}
-
 func cmdXLen(c *engine.Ctx) {
 	s, exists, ok := readStream(c, 0)
 	switch {

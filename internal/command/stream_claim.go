@@ -5,6 +5,7 @@ import (
 
 	"github.com/covey-db/covey/internal/enc/stream"
 	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/num"
 	"github.com/covey-db/covey/internal/resp"
 )
@@ -128,9 +129,9 @@ func (cl *claim) take(dst []byte, id stream.ID, p stream.Pending, deliveredAt in
 	return dst
 }
 
-// claimedGroup finds the group of XCLAIM and XAUTOCLAIM.
-func claimedGroup(c *engine.Ctx) (s stream.Stream, g stream.Group, ok bool) {
-	s, exists, ok := readToWrite(c, 0)
+// claimedGroup finds the group of XCLAIM and XAUTOCLAIM in what key 0 is.
+func claimedGroup(c *engine.Ctx, rec keyspace.Rec, exists bool) (s stream.Stream, g stream.Group, ok bool) {
+	s, exists, ok = changeStream(c, 0, rec, exists)
 	if !ok {
 		return s, g, false
 	}
@@ -144,7 +145,8 @@ func claimedGroup(c *engine.Ctx) (s stream.Stream, g stream.Group, ok bool) {
 }
 
 func cmdXClaim(c *engine.Ctx) {
-	s, g, ok := claimedGroup(c)
+	rec, exists := c.Find(0)
+	s, g, ok := claimedGroup(c, rec, exists)
 	if !ok {
 		return
 	}
@@ -243,11 +245,12 @@ func parseAutoClaim(c *engine.Ctx) (o autoClaimOptions, ok bool) {
 }
 
 func cmdXAutoClaim(c *engine.Ctx) {
+	rec, exists := c.Find(0) // a missing key is told of whatever the words say
 	o, ok := parseAutoClaim(c)
 	if !ok {
 		return
 	}
-	s, g, ok := claimedGroup(c)
+	s, g, ok := claimedGroup(c, rec, exists)
 	if !ok {
 		return
 	}

@@ -61,6 +61,7 @@ func readStreams(c *engine.Ctx, byGroup bool) {
 	served := 0
 	var head [2]int // where the head of the reply begins and ends
 	for i := range sources {
+		c.Find(i) // once more: Redis counts, and tells of, every hit and miss twice
 		if o.ready(c, &sources[i], i) {
 			if served == 0 {
 				head = openStreams(c, o.keys)
@@ -101,10 +102,6 @@ func (o *readOptions) parse(c *engine.Ctx) (ok bool) {
 				return false
 			}
 			i++
-			if c.InScript() {
-				c.Err("ERR " + string(c.Arg(0)) + " command is not allowed with BLOCK option from scripts")
-				return false
-			}
 			if o.timeout, ok = c.TimeoutMillis(i); !ok {
 				return false
 			}

@@ -121,7 +121,20 @@ func setConditionally(c *engine.Ctx, o setOptions) {
 	}
 	if !o.get {
 		c.OK()
+	} else if o.expireAt == 0 {
+		propagateWithoutGet(c)
 	}
+}
+
+// propagateWithoutGet logs a SET as what it changes: nobody waits for the old value.
+func propagateWithoutGet(c *engine.Ctx) {
+	words := make([][]byte, 0, len(c.Args))
+	for i, arg := range c.Args {
+		if i < 3 || !c.ArgIs(i, "GET") {
+			words = append(words, arg)
+		}
+	}
+	c.Propagate(words...)
 }
 
 // setValue stores Args[2] with an expiry and propagates it in absolute form. A time that has passed already removes the

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/covey-db/covey/internal/rdb"
 )
 
 // This file holds what the test suite of Redis asks of commands and no other test here did.
@@ -67,6 +69,18 @@ func TestDamagedPayloadsAreLogged(t *testing.T) {
 	if len(logged) != 1 || !strings.Contains(logged[0], "Zset listpack integrity check failed: ") {
 		t.Errorf("logged: %q", logged)
 	}
+	consumer := "\x01c\x01\x02\x03\x04\x05\x06\x07\x08\x00"
+	for value, want := range map[string]string{
+		"\x10\x11\x11\x00\x00\x00\x04\x00\x81f\x02\x01\x01\x81f\x02\x01\x01\xff": "Hash listpack with dup elements: ",
+		"\x0f\x00\x00\x00\x00\x01\x01g\x00\x00\x00\x02" + consumer + consumer:    "Duplicate stream consumer detected: ",
+	} {
+		payload, logged = rdb.AppendDumpFooter([]byte(value), 0), nil
+		restore("-ERR Bad data format")
+		if len(logged) != 1 || !strings.Contains(logged[0], want) {
+			t.Errorf("logged: %q, want %s", logged, want)
+		}
+	}
+	payload[3]++ // the checksum does not fit any more
 	h.want("DEBUG SET-SKIP-CHECKSUM-VALIDATION 0", "+OK")
 	restore("-ERR DUMP payload version or checksum are wrong")
 }

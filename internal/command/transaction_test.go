@@ -34,6 +34,8 @@ func TestEffectsAreDeterministic(t *testing.T) {
 		{"SET k v EX 10", "SET k v PXAT 1700000010000"},
 		{"SET k v PX 1500", "SET k v PXAT 1700000001500"},
 		{"SET k v NX", ""},
+		{"SET k GET XX GET KEEPTTL", "SET k GET XX KEEPTTL"}, // nobody waits for the old value
+		{"SET k v GET EX 10", "SET k v PXAT 1700000010000"},
 		{"GETEX k EX 20", "PEXPIREAT k 1700000020000"},
 		{"GETEX k PERSIST", "PERSIST k"},
 		{"GETEX k", ""},

@@ -59,7 +59,7 @@ func (c *Ctx) Timeout(i int) (time.Duration, bool) {
 		return 0, false
 	}
 	millis := seconds * 1000
-	if whole := math.Round(millis); math.Abs(millis-whole) < 1e-6 {
+	if whole := math.Round(millis); whole != 0 && math.Abs(millis-whole) < 1e-6 {
 		millis = whole // 1.1 s are 1100 ms, not a little more
 	}
 	millis = math.Ceil(millis)

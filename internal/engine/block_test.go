@@ -303,6 +303,7 @@ func TestTimeouts(t *testing.T) {
 		"0x7FFFFFFFFFFFFFFF": "-ERR timeout is out of range",
 		"9223372036854775":   "-ERR timeout is out of range",
 		"0.0001":             "*-1",
+		"1e-30":              "*-1",
 		"1e-3":               "*-1",
 	} {
 		c.want("BLPOP k "+timeout, reply)

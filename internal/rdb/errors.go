@@ -115,8 +115,13 @@ func Complaint(err error) string {
 			what = "Intset"
 		}
 	}
-	if what == "Stream listpack" && errors.Is(err, ErrDuplicate) {
-		return "Duplicate stream consumer detected: " + err.Error()
+	if errors.Is(err, ErrDuplicate) {
+		switch what {
+		case "Stream listpack":
+			return "Duplicate stream consumer detected: " + err.Error()
+		case "Hash listpack":
+			what += " with dup elements:"
+		}
 	}
 	return what + " integrity check failed: " + err.Error()
 }

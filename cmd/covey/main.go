@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 )
 
-func main() { os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	os.Exit(profiled(func() int { return run(os.Args, os.Stdin, os.Stdout, os.Stderr) }))
+}
 
 // run is main without the process: it returns the exit code.
 func run(args []string, in io.Reader, out, errs io.Writer) int {

@@ -124,8 +124,8 @@ func sampleFields(c *engine.Ctx, h *object.Hash, size, n int, values bool) {
 // repeatFields is HRANDFIELD with a negative count: it replies n fields, of which some may be the same. Very many are drawn
 // from a sample.
 func repeatFields(c *engine.Ctx, h *object.Hash, n int64, values bool) {
-	openPairs(c, int(n), values)
 	if n <= poolMax {
+		openPairs(c, int(n), values)
 		for range n {
 			f, _ := randomField(c, h)
 			replyPair(c, f, values)
@@ -133,16 +133,34 @@ func repeatFields(c *engine.Ctx, h *object.Hash, n int64, values bool) {
 		return
 	}
 	var fields, texts names
-	for range poolMax {
-		f, _ := randomField(c, h)
+	add := func(f object.Field) {
 		var digits [20]byte
 		fields.add(f.Name.Text(digits[:0]))
 		texts.add(f.Value.Text(digits[:0]))
 	}
-	replyInSlices(c, n, func(c *engine.Ctx) {
-		i := int(c.W.Dice().Below(poolMax))
+	if h.Len() <= poolMax {
+		now := c.FieldClock()
+		h.Each(func(f object.Field) bool {
+			if !f.IsPast(now) {
+				add(f)
+			}
+			return true
+		})
+	} else {
+		for range poolMax {
+			f, _ := randomField(c, h)
+			add(f)
+		}
+	}
+	r := drawnReply{n: n, texts: fields.mean(), open: func() { openPairs(c, int(n), values) }}
+	if values {
+		r.texts += texts.mean()
+	}
+	r.one = func(c *engine.Ctx) {
+		i := int(c.W.Dice().Below(uint64(len(fields.ends))))
 		replyPair(c, object.Field{Name: object.Elem{Str: fields.at(i)}, Value: object.Elem{Str: texts.at(i)}}, values)
-	})
+	}
+	r.reply(c)
 }
 
 // openPairs opens the reply of n fields, with their values if they are wanted.

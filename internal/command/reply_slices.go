@@ -10,8 +10,8 @@ import (
 // a negative count.
 
 const (
-	// poolMax is the number of names up to which all are copied, and that are drawn from a bigger value, for a reply that
-	// is sent in slices.
+	// poolMax is the number of elements up to which all are copied, and that are drawn from a bigger value, for a reply
+	// that is sent in slices.
 	poolMax = 1 << 14
 	// sliceBytes is what is replied at a time: about 1 ms of one event loop.
 	sliceBytes = 256 << 10
@@ -19,18 +19,35 @@ const (
 	sliceAheadMax = 4 << 20
 	// slicePause is for how long it is put off.
 	slicePause = 10 * time.Millisecond
+	// heldMax is how many bytes are replied at once where slices are impossible: a script makes several times as much of them.
+	heldMax = 256 << 20
 )
 
-// replyInSlices replies n times one. Between slices other clients are served, and the keys are not locked: one must look at
-// nothing but what it brought with it. In a transaction all is replied at once. A reply that is sure to be too long is not begun.
-func replyInSlices(c *engine.Ctx, n int64, one func(c *engine.Ctx)) {
+// drawnReply is a reply of n elements that are drawn from a copy of some.
+type drawnReply struct {
+	n     int64
+	texts int                 // bytes of the texts of an element, about
+	open  func()              // opens the reply
+	one   func(c *engine.Ctx) // replies an element
+}
+
+// reply replies in slices. Between them other clients are served, and the keys are not locked: one must look at nothing but
+// what it brought with it. In a transaction or a script all is replied at once, or refused. A reply that is sure to be too
+// long for its client is not begun.
+func (r *drawnReply) reply(c *engine.Ctx) {
 	const elementBytes = 6 // the empty string: no element is shorter
-	if c.S.OverHard(int(min(n, 1<<40) * elementBytes)) {
-		c.W.Out.Reset() // the head of the reply, and what waits before it
+	if c.InExec() {
+		if r.n > heldMax/int64(elementBytes+r.texts) {
+			c.Err("ERR reply is too long for a transaction or a script")
+			return
+		}
+	} else if c.S.OverHard(int(min(r.n, 1<<40) * elementBytes)) {
+		c.W.Out.Reset() // what waits before it
 		tooLong(c)
 		return
 	}
-	replySlice(c, n, 0, one)
+	r.open()
+	replySlice(c, r.n, 0, r.one)
 }
 
 // tooLong ends a connection whose reply is longer than its output limit.

@@ -91,6 +91,9 @@ func (n *names) add(name []byte) {
 	n.ends = append(n.ends, len(n.bytes))
 }
 
+// mean is the length of a name, on average.
+func (n *names) mean() int { return len(n.bytes) / max(len(n.ends), 1) }
+
 // at is the i-th name.
 func (n *names) at(i int) []byte {
 	from := 0

@@ -213,7 +213,6 @@ func randomMembers(c *engine.Ctx) {
 // repeatMembers is SRANDMEMBER with a negative count: it replies n members, of which some may be the same. Very many are
 // drawn from a sample.
 func repeatMembers(c *engine.Ctx, s *object.Set, n int64) {
-	c.Array(int(n))
 	var pool names
 	add := func(m object.Member) {
 		var digits [20]byte
@@ -226,6 +225,7 @@ func repeatMembers(c *engine.Ctx, s *object.Set, n int64) {
 			return true
 		})
 	case n <= poolMax:
+		c.Array(int(n))
 		for range n {
 			replyMember(c, s.Random(c.W.Dice()))
 		}
@@ -235,5 +235,7 @@ func repeatMembers(c *engine.Ctx, s *object.Set, n int64) {
 			add(s.Random(c.W.Dice()))
 		}
 	}
-	replyInSlices(c, n, func(c *engine.Ctx) { c.Bulk(pool.at(int(c.W.Dice().Below(uint64(len(pool.ends)))))) })
+	r := drawnReply{n: n, texts: pool.mean(), open: func() { c.Array(int(n)) }}
+	r.one = func(c *engine.Ctx) { c.Bulk(pool.at(int(c.W.Dice().Below(uint64(len(pool.ends)))))) }
+	r.reply(c)
 }

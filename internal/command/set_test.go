@@ -282,6 +282,36 @@ func TestManyMembersWithRepetition(t *testing.T) {
 	h.want("PING", "+PONG")
 }
 
+// Where a reply cannot be sent in slices, a number that the client only claims is refused: no output limit holds there.
+func TestDrawnReplyInATransactionIsBounded(t *testing.T) {
+	const tooLong = "-ERR reply is too long for a transaction or a script"
+	h := newHarness(t)
+	h.e.Settings.OutputLimits[0].HardBytes.Store(100_000)
+	h.do("SADD s{t} a b c")
+	h.do("HSET h{t} f v g w")
+	h.do("ZADD z{t} 1 a 2 b")
+	for _, line := range []string{"SRANDMEMBER s{t} %d", "HRANDFIELD h{t} %d", "HRANDFIELD h{t} %d WITHVALUES", "ZRANDMEMBER z{t} %d WITHSCORES"} {
+		claimed, real := fmt.Sprintf(line, -1_000_000_000), fmt.Sprintf(line, -50_000)
+		h.want("MULTI", "+OK")
+		h.want(claimed, "+QUEUED")
+		h.want(real, "+QUEUED")
+		v := h.do("EXEC")
+		if len(v.Items) != 2 || v.Items[0].String() != tooLong || len(v.Items[1].Items) < 50_000 {
+			t.Errorf("%s: %d replies, the first %.100s", line, len(v.Items), v.Items[0])
+		}
+		words := strings.Fields(claimed)
+		script := "return redis.pcall('" + strings.Join(words, "','") + "')"
+		if v := h.args("EVAL", script, "1", words[1]); v.String() != tooLong {
+			t.Errorf("%s in a script: %.100s", claimed, v)
+		}
+		script = strings.Replace(strings.ReplaceAll(script, "-1000000000", "-50000"), "return ", "return #", 1)
+		if v := h.args("EVAL", script, "1", words[1]); v.Int < 50_000 {
+			t.Errorf("%s in a script: %.100s", real, v)
+		}
+	}
+	h.want("PING", "+PONG")
+}
+
 // What a command removes that does not say so is logged as lazyfree-lazy-server-del wants it.
 func TestServerDeletesAreLoggedAsConfigured(t *testing.T) {
 	h := newHarness(t)

@@ -59,12 +59,12 @@ func cmdZRandMember(c *engine.Ctx) {
 
 // replyDrawn replies count members, each drawn from all. Very many are drawn from a sample.
 func replyDrawn(c *engine.Ctx, z *object.ZSet, count int64, withScores bool) {
-	openScored(c, int(count), withScores)
 	draw := func() (object.Member, float64) {
 		it := z.At(int(c.W.Dice().Below(uint64(z.Len()))), false)
 		return it.Get()
 	}
 	if count <= poolMax {
+		openScored(c, int(count), withScores)
 		for range count {
 			m, score := draw()
 			replyScored(c, m, score, withScores)
@@ -72,17 +72,26 @@ func replyDrawn(c *engine.Ctx, z *object.ZSet, count int64, withScores bool) {
 		return
 	}
 	var pool names
-	scores := make([]float64, poolMax)
-	for i := range scores {
-		m, score := draw()
+	var scores []float64
+	add := func(m object.Member, score float64) bool {
 		var digits [20]byte
 		pool.add(m.Text(digits[:0]))
-		scores[i] = score
+		scores = append(scores, score)
+		return true
 	}
-	replyInSlices(c, count, func(c *engine.Ctx) {
-		i := int(c.W.Dice().Below(poolMax))
+	if z.Len() <= poolMax {
+		z.Each(add)
+	} else {
+		for range poolMax {
+			add(draw())
+		}
+	}
+	r := drawnReply{n: count, texts: pool.mean(), open: func() { openScored(c, int(count), withScores) }}
+	r.one = func(c *engine.Ctx) {
+		i := int(c.W.Dice().Below(uint64(len(scores))))
 		replyScored(c, object.Member{Str: pool.at(i)}, scores[i], withScores)
-	})
+	}
+	r.reply(c)
 }
 
 // replySample replies n different members. When they are more than one of sampleWalk, it walks along all of them and takes

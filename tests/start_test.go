@@ -54,6 +54,15 @@ func TestLogForms(t *testing.T) {
 	}
 }
 
+// TestALogFileThatCannotBeOpened ends the start: a server whose log goes nowhere would run unseen.
+func TestALogFileThatCannotBeOpened(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command(testkit.Covey(t).Path, "server", "--port", "0", "--logfile", "none/covey.log").CombinedOutput()
+	if want := "Can't open the log file: No such file or directory"; err == nil || !strings.Contains(string(out), want) {
+		t.Errorf("got %q, %v, want %q", out, err, want)
+	}
+}
+
 // TestPortInUse: who waits for a server reads why it does not come.
 func TestPortInUse(t *testing.T) {
 	t.Parallel()

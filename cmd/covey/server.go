@@ -49,7 +49,7 @@ func runServer(args []string, in io.Reader, out, errs io.Writer) int {
 	}
 	loaded, err := config.Load(config.Input{
 		Args: args, Stdin: func() ([]byte, error) { return io.ReadAll(in) }, WorkDir: dir,
-		ReadFile: os.ReadFile, Glob: filepath.Glob, EnterDir: os.Chdir,
+		ReadFile: os.ReadFile, Glob: filepath.Glob, EnterDir: os.Chdir, TryLog: server.TryLog,
 	})
 	if err != nil {
 		var bad *config.Error

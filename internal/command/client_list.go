@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/num"
 )
 
 // This file holds CLIENT LIST and the line that shows a connection.
@@ -64,7 +65,7 @@ func listFilter(c *engine.Ctx) (keep func(*engine.Session) bool, ok bool) {
 	case len(c.Args) > 3 && c.ArgIs(2, "ID"):
 		wanted := make(map[int64]bool)
 		for _, word := range c.Args[3:] {
-			id, valid := parsePositive(word)
+			id, valid := num.ParseInt(word)
 			if !valid {
 				c.Err("ERR Invalid client ID")
 				return nil, false

@@ -41,8 +41,8 @@ func sections() []section {
 		{name: "Server", fields: infoServer}, {name: "Clients", fields: infoClients}, {name: "Memory", fields: infoMemory},
 		{name: "Persistence", fields: infoPersistence}, {name: "Stats", fields: infoStats}, {name: "Replication", fields: infoReplication},
 		{name: "CPU", fields: infoCPU}, {name: "Modules", fields: func(*infoWriter) {}},
-		{name: "Commandstats", extra: true, fields: infoCommandStats}, {name: "Latencystats", extra: true, fields: infoLatencyStats},
-		{name: "Errorstats", fields: infoErrorStats}, {name: "Cluster", fields: infoCluster}, {name: "Keyspace", fields: infoKeyspace},
+		{name: "Commandstats", extra: true, fields: infoCommandStats}, {name: "Errorstats", fields: infoErrorStats},
+		{name: "Latencystats", extra: true, fields: infoLatencyStats}, {name: "Cluster", fields: infoCluster}, {name: "Keyspace", fields: infoKeyspace},
 		{name: "Debug", extra: true, hidden: true, fields: infoDebug},
 	}
 }

@@ -83,12 +83,9 @@ func cmdLolwut(c *engine.Ctx) {
 		args = args[2:]
 	}
 	if len(args) > 0 {
-		n, ok := num.ParseInt(args[0])
-		if !ok {
-			c.Err(engine.ErrNotInteger)
-			return
+		if n, ok := num.ParseInt(args[0]); ok {
+			width = min(max(n, 1), 200)
 		}
-		width = min(max(n, 1), 200)
 	}
 	var sky, birds strings.Builder
 	for range width {

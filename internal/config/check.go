@@ -7,8 +7,12 @@ import "strings"
 const (
 	hzMin       = 1
 	hzMax       = 500
-	hostnameMax = 255 // bytes
+	hostnameMax = 255      // bytes
+	backlogMin  = 16 << 10 // bytes
 )
+
+// atLeastBacklog takes any size for the backlog and makes it one that can be used.
+func atLeastBacklog(n int64) int64 { return max(n, backlogMin) }
 
 // clampHz takes any number for hz and keeps it between the bounds.
 func clampHz(n int64) int64 { return min(max(n, hzMin), hzMax) }

@@ -31,6 +31,8 @@ type Input struct {
 	Glob func(pattern string) ([]string, error)
 	// EnterDir tells whether the server may work in a directory. Its error is what is said about the line with dir. It may be nil.
 	EnterDir func(path string) error
+	// TryLog tells whether lines can be added to the log file, whose path may be relative to dir. It may be nil.
+	TryLog func(path string) error
 }
 
 // Line is one line of a configuration whose meaning is known elsewhere.
@@ -304,6 +306,11 @@ func (l *loader) read(given, path string) (string, error) {
 // finish looks at values together.
 func (l *loader) finish() error {
 	s := Snapshot{values: l.out.values}
+	if path := s.String("logfile"); path != "" && l.TryLog != nil {
+		if err := l.TryLog(path); err != nil {
+			return &Error{Reason: string(badLogFile(err))}
+		}
+	}
 	if !s.Bool("cluster-enabled") {
 		return nil
 	}

@@ -53,6 +53,8 @@ const (
 	setTwice     reason = "duplicate parameter"
 )
 
+func badLogFile(err error) reason { return reason("Can't open the log file: " + osText(err)) }
+
 func outOfRange(d *Directive) reason {
 	base := 10
 	if d.Kind == Octal {

@@ -36,7 +36,7 @@ func replicationDirectives() []Directive {
 		{Name: "repl-ping-replica-period", Alias: "repl-ping-slave-period", Kind: Number, Min: 1, Max: int32Max, Default: "10"},
 		{Name: "repl-timeout", Kind: Number, Min: 1, Max: int32Max, Default: "60"},
 		{Name: "repl-disable-tcp-nodelay", Kind: Bool, Default: "no"},
-		{Name: "repl-backlog-size", Kind: Memory, Min: 1, Max: int64Max, Default: "1mb"},
+		{Name: "repl-backlog-size", Kind: Memory, Min: 1, Max: int64Max, Default: "1mb", normalise: atLeastBacklog},
 		{Name: "repl-backlog-ttl", Kind: Number, Max: int64Max, Default: "3600"},
 		{Name: "min-replicas-to-write", Alias: "min-slaves-to-write", Kind: Number, Max: int32Max, Default: "0"},
 		{Name: "min-replicas-max-lag", Alias: "min-slaves-max-lag", Kind: Number, Max: int32Max, Default: "10"},

@@ -21,13 +21,26 @@ type logFile struct {
 	path string // "" for standard output
 }
 
+// TryLog tells whether a log file can be written to. It makes the file if there is none.
+func TryLog(path string) error {
+	out, err := openLog(path)
+	if err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+func openLog(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+}
+
 func (f *logFile) Write(b []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.path == "" {
 		return os.Stdout.Write(b)
 	}
-	out, err := os.OpenFile(f.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	out, err := openLog(f.path)
 	if err != nil {
 		return 0, err
 	}

@@ -30,6 +30,11 @@ func TestRouting(t *testing.T) {
 		SET bar v -> -MOVED 5061 127.0.0.1:7001
 		MGET foo bar -> -CROSSSLOT Keys in request don't hash to the same slot
 		GET none -> -CLUSTERDOWN Hash slot not served
+		MGET none foo -> -CLUSTERDOWN Hash slot not served
+		MGET foo none -> -CROSSSLOT Keys in request don't hash to the same slot
+		SSUBSCRIBE none foo -> -CLUSTERDOWN Hash slot not served
+		EVAL "return redis.call('get','bar')" 0 -> -ERR Script attempted to access a non local key in a cluster node...
+		EVAL "return redis.call('get','none')" 0 -> -ERR Script attempted to access a non local key in a cluster node...
 		PING -> +PONG
 		ASKING -> +OK
 		GET bar -> -MOVED 5061 127.0.0.1:7001
@@ -53,6 +58,13 @@ func TestRoutingOfALeavingSlot(t *testing.T) {
 		GET {foo}2 -> -ASK 12182 127.0.0.1:7001
 		EXEC -> -EXECABORT Transaction discarded because of previous errors.
 		SET {foo}2 v -> -ASK 12182 127.0.0.1:7001`)
+}
+
+// TestAnOwnSlotThatArrives is at home already: what is not there is nowhere else.
+func TestAnOwnSlotThatArrives(t *testing.T) {
+	h := newNode(t)
+	h.route("foo", engine.Route{Owner: 0, Other: 1, State: engine.RouteMine | engine.RouteImporting})
+	h.want("GET foo", "nil")
 }
 
 func TestRoutingOfAnArrivingSlot(t *testing.T) {
@@ -125,9 +137,16 @@ func TestClusterDown(t *testing.T) {
 	h := newNode(t)
 	h.do("SET foo v")
 	h.e.Routes.SetHealth(engine.HealthDown)
-	h.want("GET foo", "-CLUSTERDOWN The cluster is down")
+	h.script(`
+		GET foo -> -CLUSTERDOWN The cluster is down
+		GET none -> -CLUSTERDOWN Hash slot not served
+		EVAL "return redis.call('get','foo')" 0 -> -ERR Script attempted to execute a command while the cluster is down...
+		EVAL "return redis.call('get','none')" 0 -> -ERR Script attempted to access a non local key in a cluster node...`)
 	h.e.Settings.ReadsWhenDown.Store(true)
 	h.script(`
+		EVAL "return redis.call('get','foo')" 0 -> "v"
+		EVAL "return redis.call('get','bar')" 0 -> -ERR Script attempted to access a non local key in a cluster node...
+		EVAL "return redis.call('set','foo','w')" 0 -> -ERR Script attempted to execute a write command while the cluster is down and readonly...
 		GET foo -> "v"
 		SET foo w -> -CLUSTERDOWN The cluster is down and only accepts read commands
 		PING -> +PONG`)

@@ -21,6 +21,8 @@ type Handler struct {
 	WholeIf func(args [][]byte) bool
 	// Flags tells the flags of a command that depend on its arguments: what a script says of itself. It may be nil.
 	Flags func(args [][]byte, row spec.Flag) spec.Flag
+	// Aside says that Run may call Ctx.Aside.
+	Aside bool
 }
 
 // Command is a row joined with its handler.
@@ -39,6 +41,7 @@ type Command struct {
 	mayReplicate bool
 	shardPubSub  bool // its keys are channels
 	forReplicas  bool // it changes no data: the append-only file does without it
+	aside        bool // waits for others who take shard locks
 	edits        bool // may change a value in place: it waits while a snapshot copies the value
 	runsCode     bool // a script or function: MONITOR shows it before what it calls
 }
@@ -88,6 +91,7 @@ func newCommand(r *spec.Row, h Handler) *Command {
 		scope:        h.Scope,
 		wholeIf:      h.WholeIf,
 		flagsOf:      h.Flags,
+		aside:        h.Aside,
 		keyed:        r.HasKeys(),
 		write:        r.Flags&spec.Write != 0,
 		readonly:     r.Flags&spec.ReadOnly != 0,
@@ -119,17 +123,11 @@ func (e *Engine) lookup(args [][]byte) (cmd *Command, container *spec.Row) {
 	if row == nil {
 		return nil, nil
 	}
-	if len(row.Subs) == 0 {
-		return e.commands[row.ID], nil
-	}
-	if len(args) < 2 {
+	if len(row.Subs) == 0 || len(args) < 2 {
 		return e.commands[row.ID], nil
 	}
 	sub := row.Sub(args[1])
 	if sub == nil {
-		if e.commands[row.ID].run != nil {
-			return e.commands[row.ID], nil
-		}
 		return nil, row
 	}
 	return e.commands[sub.ID], nil

@@ -34,6 +34,7 @@ type Ctx struct {
 	dirty    int    // changes made; 0 means nothing to propagate
 	asking   bool   // ASKING was sent just before
 	pushed   bool   // the reply is a message, which CLIENT REPLY OFF does not keep back
+	sifted   bool   // EXEC has kept back of its reply what CLIENT REPLY OFF does
 
 	rerun        bool     // a blocked command runs again, in the place of another client's
 	blockedAgain bool     // and found nothing once more

@@ -13,7 +13,7 @@ import (
 // has to wait and must be given once more.
 func (c *Ctx) execute(start int64) (end int64, again bool) {
 	s := c.S
-	c.failed, c.rejected, c.explicit, c.pushed, c.dirty = false, false, false, false, 0
+	c.failed, c.rejected, c.explicit, c.pushed, c.sifted, c.dirty = false, false, false, false, false, 0
 	c.keys = c.keys[:0]
 	c.asking, s.asking = s.asking, false
 	if s.replyMode == replySkipNext {
@@ -54,7 +54,7 @@ func (c *Ctx) execute(start int64) (end int64, again bool) {
 		}
 	}
 	c.W.commands++
-	if s.replyMode != replyOn {
+	if s.replyMode != replyOn && !c.sifted {
 		c.dropReply(mark)
 	}
 	if len(c.W.own) > 0 {
@@ -69,10 +69,11 @@ func (c *Ctx) execute(start int64) (end int64, again bool) {
 	return end, false
 }
 
-// deliverOwn puts the messages that a command sent to its own session behind its reply.
+// deliverOwn puts the messages that a command sent to its own session behind its reply. In a transaction the session may have
+// stopped to listen since.
 func (w *Worker) deliverOwn() {
 	for _, p := range w.own {
-		p.AppendTo(&w.Out)
+		w.Out.buf = append(w.Out.buf, p.encoded()...)
 	}
 	clear(w.own)
 	w.own = w.own[:0]
@@ -328,7 +329,7 @@ func (c *Ctx) findKeys(cmd *Command) (set uint64, ok bool) {
 	for _, ref := range c.keyRefs {
 		k := c.e.hasher.Key(c.Args[ref.Pos])
 		if c.e.ClusterOn && len(c.keys) > 0 && k.Slot != c.keys[0].Slot && !c.S.primaryLink {
-			c.Err(ErrCrossSlot)
+			c.refuseApart()
 			return 0, false
 		}
 		c.keys = append(c.keys, k)

@@ -143,6 +143,14 @@ func (c *Ctx) commitEffects() {
 	if c.inExec {
 		return
 	}
+	c.logEffects()
+	if len(c.W.ready.queues) > 0 {
+		c.serveReady()
+	}
+}
+
+// logEffects appends what was collected to the log.
+func (c *Ctx) logEffects() {
 	if c.S.primaryLink {
 		c.commitRaw()
 	} else if fx := &c.W.effects; fx.count > 0 {
@@ -154,9 +162,6 @@ func (c *Ctx) commitEffects() {
 		} else {
 			c.S.written = at
 		}
-	}
-	if len(c.W.ready.queues) > 0 {
-		c.serveReady()
 	}
 }
 

@@ -140,3 +140,28 @@ func (c *Ctx) letGo() {
 	h.finish()
 	c.hold = nil
 }
+
+// Aside runs fn, which waits for goroutines that take shard locks, while no command of a client runs in between. It is for
+// commands in a transaction or a script; false says that fn cannot run there: a script keeps what it holds, and on a replica
+// others may wait for the link to the primary, which waits for the transaction.
+//
+// What the transaction has changed so far goes to the log first: whoever cuts a snapshot meanwhile sees what the log says.
+func (c *Ctx) Aside(fn func()) bool {
+	if c.held == 0 && (c.hold == nil || c.hold.set == 0) {
+		fn()
+		return true
+	}
+	if c.S.inScript || c.hold == nil || c.e.Role.IsReplica() {
+		return false
+	}
+	c.inExec = false
+	c.logEffects()
+	c.hold.firm.Store(false)
+	c.e.unlockSet(c.held)
+	fn()
+	c.e.lockUnlessHeld(c.held, c.hold)
+	c.hold.firm.Store(true)
+	c.beginEffects()
+	c.inExec = true
+	return true
+}

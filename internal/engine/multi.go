@@ -13,6 +13,7 @@ type multi struct {
 	oom    bool      // a queued command wants memory
 	lacks  spec.Flag // what is not true of every queued command
 	script bool      // a queued command runs a script
+	aside  bool      // a queued command waits for others who take shard locks
 	asking bool      // ASKING came before MULTI: it counts for all that is queued
 	raw    []byte
 
@@ -60,6 +61,7 @@ func (c *Ctx) queue(cmd *Command) {
 	m.writes = m.writes || cmd.write || cmd.mayReplicate
 	m.alters = m.alters || cmd.write
 	m.script = m.script || cmd.flagsOf != nil
+	m.aside = m.aside || cmd.aside
 	m.lacks |= ^cmd.Flags
 	m.oom = m.oom || cmd.denyOOM
 	if c.S.primaryLink {
@@ -237,7 +239,7 @@ func (c *Ctx) Exec() {
 		return
 	}
 	defer c.unlock()
-	if m.script {
+	if m.script || m.aside && set != 0 {
 		c.holdShards()
 		c.hold.firm.Store(true)
 		defer c.letGo()
@@ -279,6 +281,9 @@ func (c *Ctx) execLocks(m *multi) uint64 {
 	for _, w := range c.S.watching {
 		set |= 1 << uint(w.shard)
 	}
+	if m.aside && set != 0 {
+		return allShards // others wait for the transaction, not for some of its locks: nobody waits in a circle
+	}
 	return set
 }
 
@@ -307,7 +312,7 @@ func (c *Ctx) execRouted(m *multi) bool {
 			return false
 		}
 		if n := len(c.keys); n > 0 && c.keys[n-1].Slot != c.keys[0].Slot {
-			c.Err(ErrCrossSlot)
+			c.refuseApart()
 			return false
 		}
 		c.asking = c.asking || q.cmd.Flags&spec.Asking != 0
@@ -315,12 +320,23 @@ func (c *Ctx) execRouted(m *multi) bool {
 	return c.routed(&Command{Row: cmd.Row, readonly: !m.writes, write: m.alters})
 }
 
+// sift drops the reply of one command of a transaction when CLIENT REPLY OFF is in force behind the command, or when the
+// session had ended itself before it. As in Redis, the reply of EXEC is short of it then.
+func (c *Ctx) sift(mark outMark, ended bool) {
+	if ended || c.S.replyMode == replyOff && !c.pushed {
+		c.W.Out.cutBack(mark)
+	}
+}
+
 // execAll runs the queue under the locks that are held.
 func (c *Ctx) execAll(m *multi) {
 	args, cmd := c.Args, c.Cmd
 	c.beginEffects()
 	c.inExec = true
+	c.sifted = c.S.replyMode != replySkipThis // that mode is of EXEC as a whole
+	mark := c.W.Out.mark()
 	c.Array(len(m.queue))
+	c.sift(mark, false)
 	failed, start := c.failed, c.W.nanos()
 	for i := range m.queue {
 		q := &m.queue[i]
@@ -333,7 +349,10 @@ func (c *Ctx) execAll(m *multi) {
 			failed = true // EXEC has, not the command, which is not called
 			continue
 		}
+		mark, ended := c.W.Out.mark(), c.S.state == stateClosing
+		c.pushed = false
 		q.cmd.run(c)
+		c.sift(mark, ended)
 		if q.cmd.keyed && c.e.Tracking.active.Load() != 0 {
 			c.remember(c.S)
 		}

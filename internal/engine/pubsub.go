@@ -111,6 +111,11 @@ func (p Push) Bytes() []byte {
 	if p.to.ended {
 		return nil
 	}
+	return p.encoded()
+}
+
+// encoded is the message in the protocol of the receiver.
+func (p Push) encoded() []byte {
 	first := byte(firstRESP2)
 	if p.to.s.proto == resp.RESP3 {
 		first = firstRESP3
@@ -327,7 +332,7 @@ func (c *Ctx) findChannels(cmd *Command) (set uint64, ok bool) {
 	for _, name := range cmd.ChannelArgs(c.Args) {
 		k := c.e.hasher.Key(name)
 		if c.e.ClusterOn && len(c.keys) > 0 && k.Slot != c.keys[0].Slot && !c.S.primaryLink {
-			c.Err(ErrCrossSlot)
+			c.refuseApart()
 			return 0, false
 		}
 		c.keys = append(c.keys, k)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"math"
 	"strconv"
 	"sync/atomic"
 
@@ -53,12 +54,16 @@ type Routes struct {
 	health    atomic.Uint32
 	endpoints atomic.Pointer[[]Endpoint]
 	slots     [slot.Count]Route
+	unserved  [slot.Count / 64]atomic.Uint64 // a bit for each slot that nobody owns, for those that hold no lock
 }
 
 func (r *Routes) init(e *Engine) {
 	r.e = e
 	for i := range r.slots {
 		r.slots[i].Owner, r.slots[i].Other = NoNode, NoNode
+	}
+	for i := range r.unserved {
+		r.unserved[i].Store(math.MaxUint64)
 	}
 	r.endpoints.Store(&[]Endpoint{})
 	if e.ClusterOn {
@@ -123,6 +128,11 @@ func (r *Routes) SetLocked(ch RouteChange) {
 // set changes a route under its shard's lock. Who listens to channels of a slot that leaves is told so.
 func (r *Routes) set(ch RouteChange) {
 	r.slots[ch.Slot] = ch.Route
+	if word, bit := &r.unserved[ch.Slot/64], uint64(1)<<(ch.Slot%64); ch.Route.Owner == NoNode {
+		word.Or(bit)
+	} else {
+		word.And(^bit)
+	}
 	if ch.Route.State&(RouteMine|RouteReplica) == 0 {
 		r.e.PubSub.dropShardChannels(ch.Slot)
 	}
@@ -155,75 +165,107 @@ func (r *Routes) address(s *Session, node NodeIndex) string {
 // At is the route of a slot whose shard is locked.
 func (r *Routes) At(s slot.ID) Route { return r.slots[s] }
 
+// Verdicts on a command that is served elsewhere; the others are texts of errors.
+const (
+	verdictMoved = "MOVED"
+	verdictAsk   = "ASK"
+)
+
 // routed decides under the shard locks whether this node executes cmd; otherwise the redirection has been replied.
 func (c *Ctx) routed(cmd *Command) bool {
-	if len(c.keys) == 0 {
+	switch text := c.verdict(cmd); text {
+	case "":
 		return true
+	case verdictMoved:
+		s := c.keys[0].Slot
+		c.redirect("-MOVED ", s, c.e.Routes.slots[s].Owner)
+	case verdictAsk:
+		s := c.keys[0].Slot
+		c.redirect("-ASK ", s, c.e.Routes.slots[s].Other)
+	default:
+		c.Err(text)
+	}
+	return false
+}
+
+// verdict is why this node does not execute cmd, "" when it does.
+func (c *Ctx) verdict(cmd *Command) string {
+	if len(c.keys) == 0 {
+		return ""
 	}
 	r := &c.e.Routes
-	s := c.keys[0].Slot
-	route := &r.slots[s]
+	route := &r.slots[c.keys[0].Slot]
 	if route.Owner == NoNode {
-		c.Err(ErrSlotUnbound)
-		return false
+		return ErrSlotUnbound
 	}
-	if r.Health() != HealthOK && !c.allowedWhenDown(cmd) {
-		return false
+	if r.Health() != HealthOK {
+		if text := c.refusalWhenDown(cmd); text != "" {
+			return text
+		}
 	}
 	moving := route.State & (RouteMigrating | RouteImporting)
 	if moving != 0 && cmd.Full == "migrate" {
-		return true
+		return ""
 	}
 	switch {
 	case route.State&RouteMine != 0:
-		return moving == 0 || cmd.shardPubSub || c.stays(route, s)
+		if moving&RouteMigrating == 0 || cmd.shardPubSub {
+			return ""
+		}
+		return c.verdictLeaving()
 	case moving != 0 && (c.asking || cmd.Flags&spec.Asking != 0):
-		return cmd.shardPubSub || c.allHere()
+		if cmd.shardPubSub {
+			return ""
+		}
+		return c.verdictArriving()
 	case route.State&RouteReplica != 0 && (cmd.shardPubSub || c.S.readonly && cmd.readable()):
-		return true
+		return ""
 	}
-	c.redirect("-MOVED ", s, route.Owner)
-	return false
+	return verdictMoved
 }
 
-// allowedWhenDown applies cluster-allow-reads-when-down; false when the refusal has been replied.
-func (c *Ctx) allowedWhenDown(cmd *Command) bool {
+// refusalWhenDown applies cluster-allow-reads-when-down; "" when the command may go on.
+func (c *Ctx) refusalWhenDown(cmd *Command) string {
 	switch {
 	case cmd.shardPubSub && c.e.Settings.PubsubWhenDown.Load():
-		return true
+		return ""
 	case cmd.shardPubSub || !c.e.Settings.ReadsWhenDown.Load():
-		c.Err(ErrClusterDown)
+		return ErrClusterDown
 	case cmd.write:
-		c.Err(ErrClusterRead)
-	default:
-		return true
+		return ErrClusterRead
 	}
-	return false
+	return ""
 }
 
-// stays decides for a slot that is leaving: a command whose keys are all here is served, one whose keys are all gone is
-// sent after them, one in between must try again.
-func (c *Ctx) stays(route *Route, s slot.ID) bool {
+// verdictLeaving decides for a slot that is leaving: a command whose keys are all here is served, one whose keys are all
+// gone is sent after them, one in between must try again.
+func (c *Ctx) verdictLeaving() string {
 	here, gone := c.countKeys()
 	switch {
 	case gone == 0:
-		return true
+		return ""
 	case here > 0:
-		c.Err(ErrTryAgain)
-	default:
-		c.redirect("-ASK ", s, route.Other)
+		return ErrTryAgain
 	}
-	return false
+	return verdictAsk
 }
 
-// allHere decides for a slot that is arriving: a command with several keys needs all of them.
-func (c *Ctx) allHere() bool {
-	_, gone := c.countKeys()
-	if gone > 0 && c.severalKeys() {
-		c.Err(ErrTryAgain)
-		return false
+// verdictArriving decides for a slot that is arriving: a command with several keys needs all of them.
+func (c *Ctx) verdictArriving() string {
+	if _, gone := c.countKeys(); gone > 0 && c.severalKeys() {
+		return ErrTryAgain
 	}
-	return true
+	return ""
+}
+
+// refuseApart replies to a command whose keys are of several slots. When nobody serves the slot of the first one that is
+// said, as in Redis.
+func (c *Ctx) refuseApart() {
+	if s := c.keys[0].Slot; c.e.Routes.unserved[s/64].Load()>>(s%64)&1 != 0 {
+		c.Err(ErrSlotUnbound)
+		return
+	}
+	c.Err(ErrCrossSlot)
 }
 
 // severalKeys says whether the keys are not all the same one.

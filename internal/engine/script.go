@@ -254,7 +254,7 @@ func (s *Script) Call(args [][]byte) (reply []byte, refusal string) {
 	}
 	in.held, in.hold = set, s.hold
 	if s.e.ClusterOn && cmd.keyed && !s.own.primaryLink {
-		if refusal = s.routed(cmd, mark); refusal != "" {
+		if refusal = s.routed(cmd); refusal != "" {
 			s.release()
 			return nil, s.refuse(cmd, refusal)
 		}

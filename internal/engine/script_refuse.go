@@ -79,22 +79,21 @@ func (e *Engine) lacksReplicas() bool {
 	return n > 0 && !e.Role.IsReplica() && int64(e.Role.GoodReplicas()) < n
 }
 
-// routed checks that the keys of a command are here; what the refusal wrote is dropped.
-func (s *Script) routed(cmd *Command, mark outMark) (refusal string) {
+// routed checks that the keys of a command are here.
+func (s *Script) routed(cmd *Command) (refusal string) {
 	in := &s.in
 	if len(in.keys) == 0 {
 		return ""
 	}
 	in.asking = s.c.asking
-	if !in.routed(cmd) {
-		in.W.Out.cutBack(mark)
-		switch {
-		case s.e.Routes.Health() == HealthOK:
-			return errNonLocal
-		case s.e.Settings.ReadsWhenDown.Load():
-			return errScriptRead
-		}
+	switch in.verdict(cmd) {
+	case "":
+	case ErrClusterRead:
+		return errScriptRead
+	case ErrClusterDown:
 		return errScriptDown
+	default:
+		return errNonLocal
 	}
 	slot := int(in.keys[0].Slot)
 	if s.slot < 0 {

@@ -36,7 +36,7 @@ func (b *Bus) Handlers() map[string]engine.Handler {
 		"cluster|help":            {Run: cmdHelp},
 	}
 	for _, name := range orderNames {
-		table["cluster|"+name] = engine.Handler{Run: b.cmdOrder}
+		table["cluster|"+name] = engine.Handler{Run: b.cmdOrder, Aside: true}
 	}
 	return table
 }

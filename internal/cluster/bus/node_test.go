@@ -84,8 +84,8 @@ func (n *node) build(t testing.TB) {
 	t.Helper()
 	var table map[string]engine.Handler
 	late := make(map[string]engine.Handler)
-	for name := range bus.DisabledHandlers() {
-		late[name] = engine.Handler{Scope: bus.DisabledHandlers()[name].Scope}
+	for name, h := range (*bus.Bus)(nil).Handlers() {
+		late[name] = h
 	}
 	for name := range replication.New(replication.Options{}).Handlers() {
 		late[name] = engine.Handler{}

@@ -3,6 +3,7 @@ package bus
 import (
 	"bytes"
 	"strings"
+	"time"
 
 	"github.com/covey-db/covey/internal/cluster/core"
 	"github.com/covey-db/covey/internal/engine"
@@ -22,23 +23,26 @@ type order struct {
 }
 
 const (
-	errInTransaction = "ERR CLUSTER commands that change the cluster cannot be part of a transaction or a script that uses keys"
-	errStopping      = "ERR the server is shutting down"
-	errManyOrders    = "ERR too many CLUSTER commands are waiting"
+	errHolding    = "ERR CLUSTER commands that change the cluster cannot be part of a script that uses keys, or of a transaction on a replica that does"
+	errStopping   = "ERR the server is shutting down"
+	errManyOrders = "ERR too many CLUSTER commands are waiting"
+	errLate       = "ERR the command has not ended in time; it may still be carried out"
 )
+
+// orderWithin is how long a transaction waits for an order, and others for the transaction if it uses keys. An order takes
+// milliseconds, unless the disk of nodes.conf hangs.
+const orderWithin = 10 * time.Second
 
 // cmdOrder hands a command to the bus.
 func (b *Bus) cmdOrder(c *engine.Ctx) {
-	if c.HoldsLocks() { // its answer waits for locks that the transaction holds
-		c.Err(errInTransaction)
-		return
-	}
 	o := &order{args: make([][]byte, len(c.Args)-1)}
 	for i, a := range c.Args[1:] {
 		o.args[i] = bytes.Clone(a)
 	}
 	if c.InExec() {
-		b.orderNow(c, o)
+		if !c.Aside(func() { b.orderNow(c, o) }) {
+			c.Err(errHolding)
+		}
 		return
 	}
 	wait := c.Suspend(engine.WaitWork, 0, nil, nil)
@@ -61,11 +65,15 @@ func (b *Bus) orderNow(c *engine.Ctx, o *order) {
 		c.Err(errManyOrders)
 		return
 	}
+	late := time.NewTimer(orderWithin)
+	defer late.Stop()
 	select {
 	case r := <-done:
 		give(c, r)
 	case <-b.stopped:
 		c.Err(errStopping)
+	case <-late.C:
+		c.Err(errLate)
 	}
 }
 

@@ -35,7 +35,7 @@ func cmdConfigSet(c *engine.Ctx, d Deps) {
 	for _, a := range c.Args[2:] {
 		args = append(args, string(a))
 	}
-	if err := d.Config.Set(args, config.Caller{Local: c.S.Peer.Loopback, Loading: c.Engine().Loading()}); err != nil {
+	if err := d.Config.Set(args, config.Caller{Local: c.S.Peer.Loopback, Loading: c.Engine().Loading() || c.Engine().AsyncLoading()}); err != nil {
 		c.Err(err.Error())
 		return
 	}

@@ -38,7 +38,7 @@ func cmdFlushDB(c *engine.Ctx) {
 	}
 	c.LockAll()
 	emptyDB(c, c.DB())
-	c.ForgetAll()
+	c.Engine().ForgetAll()
 	c.Propagate(c.Args...)
 	freeDetached(c, async)
 	c.OK()
@@ -53,7 +53,7 @@ func cmdFlushAll(c *engine.Ctx, flushed func()) {
 	for db := range c.Engine().Databases() {
 		emptyDB(c, db)
 	}
-	c.ForgetAll()
+	c.Engine().ForgetAll()
 	if flushed != nil {
 		flushed()
 	}

@@ -173,10 +173,11 @@ func (c *Ctx) refusal(cmd *Command) string {
 	case e.Settings.MaxMemory().Load() > 0 && !e.Evictor.makeRoom(c) && (cmd.denyOOM || c.deniedInMulti(cmd)):
 		return ErrOOM
 	}
-	write, lacks := cmd.write, ^cmd.Flags
+	write, lacks, has := cmd.write, ^cmd.Flags, cmd.Flags
 	if s.multi != nil && cmd.Full == "exec" {
 		write = s.multi.alters
 		lacks |= s.multi.lacks
+		has |= s.multi.has
 	}
 	if write && !e.Role.IsReplica() || cmd.forReplicas && cmd.Full == "ping" {
 		if text := e.diskTrouble(); text != "" {
@@ -208,6 +209,9 @@ func (c *Ctx) refusal(cmd *Command) string {
 		if e.Loading() {
 			return ErrLoading
 		}
+	}
+	if e.AsyncLoading() && has&spec.NoAsyncLoading != 0 {
+		return ErrLoading
 	}
 	// A script that may need any key keeps everybody out. Of another one PING tells, because monitors ask it.
 	if h := e.busyScript.Load(); h != nil && lacks&spec.AllowBusy != 0 && (h.wide.Load() || cmd.Full == "ping") {

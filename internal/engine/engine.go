@@ -82,6 +82,7 @@ type Engine struct {
 	started  clock.Millis
 	seed     atomic.Uint64
 	loading  atomic.Pointer[load]          // nil while no data set is loaded
+	beside   atomic.Bool                   // a data set is loaded, and the one before is served
 	frozen   atomic.Pointer[chan struct{}] // of the Freeze in force, nil for none
 
 	busyScript atomic.Pointer[hold] // a script that runs for longer than BusyAfter

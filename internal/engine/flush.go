@@ -74,11 +74,3 @@ func (e *Engine) countTrash() (pending, freed int64) {
 
 // Flushed tells that something was put aside which FreeTrash frees.
 func (e *Engine) Flushed() { e.flushed.Store(true) }
-
-// DetachAll empties every database of a shard, whose lock is held. FreeTrash gives the memory back.
-func (e *Engine) DetachAll(shard int) {
-	e.Flushed()
-	for db := range e.dbs {
-		e.shards[shard].Part.DetachDB(db)
-	}
-}

@@ -44,8 +44,15 @@ func (e *Engine) SetLoading(on bool) {
 	}
 }
 
-// Loading says whether a data set is being loaded.
+// Loading says whether a data set is being loaded that clients have to wait for.
 func (e *Engine) Loading() bool { return e.loading.Load() != nil }
+
+// SetAsyncLoading switches the answer LOADING for the few commands that are refused while a data set is loaded beside the
+// one that is served.
+func (e *Engine) SetAsyncLoading(on bool) { e.beside.Store(on) }
+
+// AsyncLoading says whether a data set is being loaded beside the one that is served.
+func (e *Engine) AsyncLoading() bool { return e.beside.Load() }
 
 // awaitBriefLoad waits for the end of a load that has just begun. The caller holds no lock.
 func (e *Engine) awaitBriefLoad() {

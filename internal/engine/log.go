@@ -292,6 +292,18 @@ func (l *Log) rename(id string) {
 	l.mu.id = id
 }
 
+// Forget drops the history because the data that it led to is gone; what comes has a new id and begins at offset 0. While the
+// append-only file needs the effects the offsets go on. The caller holds all shard locks.
+func (l *Log) Forget(id string) {
+	l.NewID(id)
+	l.Stop()
+	if !l.On() {
+		l.mu.Lock()
+		l.resetBlocks(0)
+		l.mu.Unlock()
+	}
+}
+
 // NewID starts a history nobody can follow partially (DEBUG CHANGE-REPL-ID).
 func (l *Log) NewID(id string) {
 	l.mu.Lock()

@@ -12,6 +12,7 @@ type multi struct {
 	alters bool      // a queued command changes the data
 	oom    bool      // a queued command wants memory
 	lacks  spec.Flag // what is not true of every queued command
+	has    spec.Flag // what is true of any
 	script bool      // a queued command runs a script
 	aside  bool      // a queued command waits for others who take shard locks
 	asking bool      // ASKING came before MULTI: it counts for all that is queued
@@ -63,6 +64,7 @@ func (c *Ctx) queue(cmd *Command) {
 	m.script = m.script || cmd.flagsOf != nil
 	m.aside = m.aside || cmd.aside
 	m.lacks |= ^cmd.Flags
+	m.has |= cmd.Flags
 	m.oom = m.oom || cmd.denyOOM
 	if c.S.primaryLink {
 		m.raw = append(m.raw, c.raw...)

@@ -309,19 +309,19 @@ func changedFor(s *Session, prefix string, list []broadcastKey) []string {
 }
 
 // ForgetAll tells all who track that every key may have changed, and forgets what they have read. All shards are locked.
-func (c *Ctx) ForgetAll() {
-	t := &c.e.Tracking
+func (e *Engine) ForgetAll() {
+	t := &e.Tracking
 	if t.active.Load() == 0 && t.keys.Load() == 0 {
 		return
 	}
-	for i := range c.e.shards {
-		c.e.shards[i].tracked = nil
+	for i := range e.shards {
+		e.shards[i].tracked = nil
 	}
 	t.keys.Store(0)
 	t.items.Store(0)
-	for _, s := range c.e.Clients.All() {
+	for _, s := range e.Clients.All() {
 		if s.flags.Load()&FlagTracking != 0 {
-			c.e.sendInvalidation(s, nil)
+			e.sendInvalidation(s, nil)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func (p *Part) Expires(db int) int64 {
 // change the part. It stops when budget keys were looked at, fewer when big ones were removed; then more is true and the
 // next call goes on there. It may look at the keys of one segment (2045) beyond the budget, but does not remove them.
 func (p *Part) ExpireDue(now int64, budget int, fn func(db int, rec Rec)) (removed int, more bool) {
-	for range len(p.dbs) + 1 {
+	for range p.databases + 1 {
 		d := p.dbs[p.due.db]
 		if d != nil && d.bound <= now {
 			n := p.expireDatabase(d, now, &budget, fn)
@@ -58,7 +58,7 @@ func (p *Part) ExpireDue(now int64, budget int, fn func(db int, rec Rec)) (remov
 				return removed, true
 			}
 		}
-		p.due = expireCursor{db: (p.due.db + 1) % len(p.dbs)}
+		p.due = expireCursor{db: (p.due.db + 1) % p.databases}
 	}
 	return removed, false
 }

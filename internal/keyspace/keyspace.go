@@ -87,21 +87,22 @@ type Options struct {
 
 // Part is what one shard holds. It is guarded by that shard's lock.
 type Part struct {
-	arena    *mem.Arena
-	dbs      []*database // by index; nil until the first key is put there
-	shown    shown       // the same, for who has no lock
-	dropper  Dropper
-	hasher   Hasher // of members
-	shard    int
-	born     func(db int, name []byte) // told of each new key; nil mostly
-	clock    uint32                    // stamp of new records, 24 bits
-	keep     bool                      // an overwritten record keeps its stamp
-	lanes    [Lanes]lane
-	pins     map[mem.Ref]*pin // values that are read without the lock, by what names them; nil mostly
-	trash    []*trash         // databases and slots that were flushed and wait to be freed
-	freed    int64            // records of them that were freed by FreeSome
-	due      expireCursor     // where ExpireDue goes on
-	schedule schedule         // values in which something is due some time
+	arena     *mem.Arena
+	databases int         // that clients see
+	dbs       []*database // those by index, and as many that are staged; nil until the first key is put there
+	shown     shown       // the same, for who has no lock
+	dropper   Dropper
+	hasher    Hasher // of members
+	shard     int
+	born      func(db int, name []byte) // told of each new key; nil mostly
+	clock     uint32                    // stamp of new records, 24 bits
+	keep      bool                      // an overwritten record keeps its stamp
+	lanes     [Lanes]lane
+	pins      map[mem.Ref]*pin // values that are read without the lock, by what names them; nil mostly
+	trash     []*trash         // databases and slots that were flushed and wait to be freed
+	freed     int64            // records of them that were freed by FreeSome
+	due       expireCursor     // where ExpireDue goes on
+	schedule  schedule         // values in which something is due some time
 	// wordsMax is the size above which a segment is split: it bounds the pause of an insertion. Tests make it small.
 	wordsMax int
 	moved    int // cells moved by growing and shrinking, ever: what tests bound the longest pause by
@@ -118,7 +119,8 @@ type database struct {
 
 // New is an empty part.
 func New(o Options) *Part {
-	return &Part{arena: o.Arena, dbs: make([]*database, o.Databases), shown: make(shown, o.Databases), dropper: o.Dropper, shard: o.Shard, wordsMax: wordsMax}
+	all := 2 * o.Databases // see Staged
+	return &Part{arena: o.Arena, databases: o.Databases, dbs: make([]*database, all), shown: make(shown, all), dropper: o.Dropper, shard: o.Shard, wordsMax: wordsMax}
 }
 
 // SetHasher sets what hashes members. It must be set before the first value with members is put, and stays then.
@@ -132,13 +134,13 @@ func (p *Part) HashMember(b []byte) uint64 { return maphash.Bytes(p.hasher.seed,
 func (p *Part) Arena() *mem.Arena { return p.arena }
 
 // Databases is the number of databases.
-func (p *Part) Databases() int { return len(p.dbs) }
+func (p *Part) Databases() int { return p.databases }
 
 // SetClock sets the access stamp that new records get, 24 bits. When keep is set, a record that is overwritten keeps
 // the stamp it has (as the LFU policies want it), otherwise it gets the new one.
 func (p *Part) SetClock(stamp uint32, keep bool) { p.clock, p.keep = stamp&clockMask, keep }
 
-// OnNew sets who is told of each key that was not there before; nil is nobody. He must not touch the part.
+// OnNew sets who is told of each key that was not there before, in a database that is not staged; nil is nobody. He must not touch the part.
 func (p *Part) OnNew(born func(db int, name []byte)) { p.born = born }
 
 // table is the table of a slot, nil when the database holds nothing.

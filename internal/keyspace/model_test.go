@@ -19,6 +19,7 @@ import (
 
 const (
 	testDBs   = 3
+	allDBs    = 2 * testDBs // those that are staged come last
 	testShard = 5
 	rootBytes = 24 // what a root of the test takes
 )
@@ -194,8 +195,8 @@ func (m *machine) verify() {
 	if err := m.arena.Check(); err != nil {
 		m.fail("%v", err)
 	}
-	lens := [testDBs]int64{}
-	volatile := [testDBs]int64{}
+	lens := [allDBs]int64{}
+	volatile := [allDBs]int64{}
 	for k, want := range m.model {
 		rec, ok := m.p.Find(k.db, m.key(k.name))
 		if !ok {
@@ -209,7 +210,7 @@ func (m *machine) verify() {
 			volatile[k.db]++
 		}
 	}
-	for db := range testDBs {
+	for db := range allDBs {
 		if m.p.Len(db) != lens[db] || m.p.Expires(db) != volatile[db] {
 			m.fail("database %d has %d keys, %d volatile, must be %d, %d", db, m.p.Len(db), m.p.Expires(db), lens[db], volatile[db])
 		}
@@ -224,7 +225,7 @@ func (m *machine) close() {
 		for m.p.DrainEpoch(l, 100) {
 		}
 	}
-	for db := range testDBs {
+	for db := range allDBs {
 		m.p.FlushDB(db)
 	}
 	for m.p.FreeSome(1000) > 0 {
@@ -287,7 +288,7 @@ func (m *machine) begin(t *rapid.T) {
 		observer = laneObserver{m, l}
 	}
 	for k, e := range m.model {
-		if c.slots == nil || c.slots.Has(m.key(k.name).Slot) {
+		if k.db < testDBs && (c.slots == nil || c.slots.Has(m.key(k.name).Slot)) {
 			c.want[k] = e
 		}
 	}
@@ -426,6 +427,8 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"rename":    m.doRename,
 		"flush":     m.doFlush,
 		"swap":      m.doSwap,
+		"take":      m.doTakeStaged,
+		"drop":      m.doDropStaged,
 		"freeSome":  func(t *rapid.T) { m.p.FreeSome(rapid.IntRange(1, 200).Draw(t, "budget")) },
 		"clock":     m.doClock,
 		"begin":     m.begin,
@@ -441,7 +444,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 }
 
 func (m *machine) draw(t *rapid.T) (db int, name string) {
-	db = rapid.SampledFrom([]int{0, 0, 0, 0, 1, 2}).Draw(t, "db")
+	db = rapid.SampledFrom([]int{0, 0, 0, 0, 1, 2, testDBs, testDBs + 1}).Draw(t, "db")
 	if rapid.Bool().Draw(t, "known") {
 		known := slices.SortedFunc(maps.Keys(m.model), func(a, b id) int {
 			if a.db != b.db {
@@ -604,7 +607,7 @@ func (m *machine) doExpireDue(t *rapid.T) {
 		n := 0
 		removed, more := m.p.ExpireDue(now, budget, func(db int, r Rec) {
 			k := id{db, string(r.Key())}
-			if e, ok := m.model[k]; !ok || e.expireAt == 0 || e.expireAt > now {
+			if e, ok := m.model[k]; !ok || e.expireAt == 0 || e.expireAt > now || db >= testDBs {
 				m.fail("%v expires at %d, but is %v", k, now, e)
 			}
 			m.forget(db, k.name)
@@ -617,7 +620,7 @@ func (m *machine) doExpireDue(t *rapid.T) {
 			continue
 		}
 		for k, e := range m.model {
-			if e.expireAt != 0 && e.expireAt <= now {
+			if k.db < testDBs && e.expireAt != 0 && e.expireAt <= now {
 				m.fail("%v is due and still there", k)
 			}
 		}
@@ -674,6 +677,26 @@ func (m *machine) doSwap(t *rapid.T) {
 	m.model = swapped
 	if m.scan != nil && a != b && (m.scan.db == a || m.scan.db == b) {
 		m.scan = nil // a scan does not follow its database
+	}
+}
+
+// doTakeStaged puts the staged databases in the place of the others.
+func (m *machine) doTakeStaged(*rapid.T) {
+	m.p.TakeStaged()
+	taken := make(map[id]entry, len(m.model))
+	for k, e := range m.model {
+		if k.db >= testDBs {
+			k.db -= testDBs
+			taken[k] = e
+		}
+	}
+	m.model, m.scan = taken, nil
+}
+
+func (m *machine) doDropStaged(*rapid.T) {
+	m.p.DropStaged()
+	for db := range testDBs {
+		m.gone(m.p.Staged(db), func(string) bool { return true })
 	}
 }
 

@@ -109,7 +109,7 @@ func (p *Part) put(db int, k *Key, v value, expireAt int64) (replaced bool) {
 		d.volatile++
 		d.bound = min(d.bound, expireAt)
 	}
-	if p.born != nil {
+	if p.born != nil && db < p.databases {
 		p.born(db, k.Bytes)
 	}
 	return false

@@ -16,7 +16,8 @@ type alarm struct {
 // schedule is a heap of alarms: the first one is the soonest.
 type schedule struct {
 	heap  []alarm
-	sweep int // where the search for stale entries goes on
+	sweep int     // where the search for stale entries goes on
+	held  []alarm // were due in databases that are staged
 }
 
 const (
@@ -51,7 +52,11 @@ func (p *Part) PopDue(now int64, buf []byte) (db int, name []byte, found, more b
 		}
 		due := s.heap[0]
 		s.remove(0)
-		if db, rec, ok := p.scheduled(due); ok {
+		db, rec, ok := p.scheduled(due)
+		switch {
+		case ok && db >= p.databases:
+			s.held = append(s.held, due)
+		case ok:
 			return db, append(buf, rec.Key()...), true, true
 		}
 	}
@@ -75,6 +80,14 @@ func (p *Part) scheduled(a alarm) (db int, rec Rec, found bool) {
 		}
 	}
 	return 0, rec, false
+}
+
+// release schedules what was held.
+func (s *schedule) release() {
+	for _, a := range s.held {
+		s.push(a)
+	}
+	s.held = nil
 }
 
 func (s *schedule) push(a alarm) {

@@ -85,3 +85,31 @@ func TestScheduleForgetsWhatIsGone(t *testing.T) {
 	p.FlushDB(0)
 	p.Arena().Close()
 }
+
+// TestScheduleOfWhatIsStaged: what is loaded beside the data is not due before it has taken its place.
+func TestScheduleOfWhatIsStaged(t *testing.T) {
+	p := New(Options{Shard: testShard, Databases: 3, Arena: mem.NewArena(mem.Options{}), Dropper: timed{}})
+	schedule := func(db int, name string, at int64) {
+		key := &Key{Bytes: []byte(name), Slot: testSlot(1), Hash: mixName(name)}
+		p.SetInt(db, key, at, 0)
+		p.Schedule(key, at)
+	}
+	want := func(now int64, want ...string) {
+		t.Helper()
+		if names := popAll(p, now); !slices.Equal(names, want) {
+			t.Errorf("%q are due, not %q", names, want)
+		}
+	}
+	schedule(1, "old", 10)
+	schedule(p.Staged(1), "new", 11)
+	schedule(p.Staged(2), "later", 50)
+	want(20, "1:old")
+	p.TakeStaged()
+	want(20, "1:new")
+	want(60, "2:later")
+	schedule(p.Staged(0), "dropped", 70)
+	want(80)
+	p.DropStaged()
+	p.TakeStaged()
+	want(90)
+}

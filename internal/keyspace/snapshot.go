@@ -64,7 +64,7 @@ func (p *Part) BeginEpoch(l Lane, slots *slot.Set, observer Observer) bool {
 	if c.left != 0 {
 		return false
 	}
-	*c = lane{observer: observer, dbs: append([]*database(nil), p.dbs...)}
+	*c = lane{observer: observer, dbs: append([]*database(nil), p.dbs[:p.databases]...)}
 	for index, d := range c.dbs {
 		if d == nil {
 			continue

@@ -11,9 +11,12 @@ func (s *Saver) Info() [][2]string {
 	defer s.mu.Unlock()
 	var out [][2]string
 	add := func(name string, value any) { out = append(out, [2]string{name, fmt.Sprint(value)}) }
-	loading, running, status, current := 0, 0, "ok", int64(-1)
+	loading, beside, running, status, current := 0, 0, 0, "ok", int64(-1)
 	if s.e.Loading() {
 		loading = 1
+	}
+	if s.e.AsyncLoading() {
+		beside = 1
 	}
 	if s.mu.running {
 		running, current = 1, int64(time.Since(s.mu.started)/time.Second)
@@ -26,7 +29,7 @@ func (s *Saver) Info() [][2]string {
 		took = int64(s.mu.lastTook / time.Second)
 	}
 	add("loading", loading)
-	add("async_loading", s.receiving())
+	add("async_loading", beside)
 	held, most, last := s.opts.Taker.Held()
 	add("current_cow_peak", most)
 	add("current_cow_size", held)
@@ -53,7 +56,7 @@ func (s *Saver) Info() [][2]string {
 	add("module_fork_in_progress", 0)
 	add("module_fork_last_cow_size", 0)
 	out = append(out, rest...)
-	if loading == 1 {
+	if loading+beside > 0 {
 		s.loadingInfo(add)
 	}
 	return out
@@ -79,13 +82,6 @@ func (s *Saver) keysIf(running int, n int64) int64 {
 		return 0
 	}
 	return n
-}
-
-func (s *Saver) receiving() int {
-	if s.opts.Receiving != nil && s.opts.Receiving() {
-		return 1
-	}
-	return 0
 }
 
 func (s *Saver) sending() int {

@@ -41,8 +41,6 @@ type Options struct {
 	// nil.
 	AppendFile func() (always, rest [][2]string)
 	Sending    func() bool // whether a snapshot is on its way to a replica: INFO counts it as a save; may be nil
-	// Receiving says whether the data of a primary arrives while the old data is served, as INFO shows it; may be nil.
-	Receiving func() bool
 }
 
 // Saver writes snapshots to the data directory. At most one at a time.
@@ -226,6 +224,9 @@ func (s *Saver) Run(ctx context.Context) error {
 func (s *Saver) due(now time.Time) bool {
 	set := s.opts.Settings()
 	dirty := s.e.Stats.Dirty.Load()
+	if s.e.Loading() {
+		return false // what is in memory is not the data
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mu.running || s.mu.lastErr != nil && now.Sub(s.mu.lastTry) < retryAfter {

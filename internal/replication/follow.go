@@ -54,8 +54,8 @@ type follower struct {
 	state    atomic.Int32 // linkPhase
 	lastIO   atomic.Int64 // Unix nanoseconds
 	downAt   atomic.Int64 // when the link went down, Unix nanoseconds; 0 while it is up
-	syncLeft atomic.Int64 // bytes of the snapshot to come, -1 unknown
-	syncRead atomic.Int64
+	syncSize atomic.Int64 // bytes of the snapshot that is on its way: -1 before it is told, 0 when it is not
+	syncRead atomic.Int64 // of them read
 	ahead    atomic.Int64 // bytes of the stream that were read and not applied
 	writeMu  sync.Mutex   // guards writes to conn
 	conn     atomic.Pointer[net.Conn]
@@ -161,7 +161,7 @@ func (m *Manager) Promote() {
 func (m *Manager) promoteLocked() {
 	m.e.Log.Rename(NewID())
 	m.e.Role.SetReplica(false)
-	m.dropReplicas()
+	m.DropReplicas()
 	m.log.Info("MASTER MODE enabled")
 	m.followed("")
 	m.changed()
@@ -401,7 +401,7 @@ func (f *follower) continued(id string, h engine.History) {
 	}
 	if len(id) == 40 && id != h.ID {
 		f.m.e.Log.Follow(id)
-		f.m.dropReplicas()
+		f.m.DropReplicas()
 	}
 	f.m.e.UnlockAll()
 	f.m.log.Info("Successful partial resynchronization with master", "offset", h.End)

@@ -32,7 +32,10 @@ func (m *Manager) Info() [][2]string {
 	}
 	for i, r := range list {
 		host, port, _ := cutPort(r.name())
-		lag := int64(time.Since(r.lastAck()) / time.Second)
+		lag := int64(0)
+		if r.online() {
+			lag = int64(time.Since(r.lastAck()) / time.Second)
+		}
 		add("slave"+strconv.Itoa(i), fmt.Sprintf("ip=%s,port=%s,state=%s,offset=%d,lag=%d", host, port, r.stateText(), r.ack.Load(), lag))
 	}
 	state := "no-failover"
@@ -80,9 +83,7 @@ func (f *follower) info(add func(string, any), h engine.History) {
 	add("slave_read_repl_offset", h.End+f.ahead.Load())
 	add("slave_repl_offset", h.End)
 	if f.phase() == linkSync {
-		add("master_sync_total_bytes", max(f.syncLeft.Load(), 0)+f.syncRead.Load())
-		add("master_sync_read_bytes", f.syncRead.Load())
-		add("master_sync_left_bytes", f.syncLeft.Load())
+		f.syncInfo(add)
 	}
 	if f.phase() != linkConnected {
 		down := int64(-1)
@@ -91,6 +92,19 @@ func (f *follower) info(add func(string, any), h engine.History) {
 		}
 		add("master_link_down_since_seconds", down)
 	}
+}
+
+// syncInfo tells how far a full synchronisation is.
+func (f *follower) syncInfo(add func(string, any)) {
+	size, read, percent := f.syncSize.Load(), f.syncRead.Load(), 0.0
+	if size > 0 {
+		percent = 100 * float64(read) / float64(size)
+	}
+	add("master_sync_total_bytes", size)
+	add("master_sync_read_bytes", read)
+	add("master_sync_left_bytes", size-read)
+	add("master_sync_perc", fmt.Sprintf("%.2f", percent))
+	add("master_sync_last_io_seconds_ago", int64(time.Since(time.Unix(0, f.lastIO.Load()))/time.Second))
 }
 
 func (r *replica) stateText() string {
@@ -111,13 +125,6 @@ func (m *Manager) onlineLocked() []*replica {
 	}
 	sort.Slice(list, func(i, j int) bool { return list[i].id < list[j].id })
 	return list
-}
-
-// Receiving says whether a snapshot of the primary arrives, while this node still serves the data it had.
-func (m *Manager) Receiving() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.mu.follow != nil && m.mu.follow.phase() == linkSync && !m.e.Loading()
 }
 
 // Sending says whether a snapshot is on its way to a replica.

@@ -32,6 +32,7 @@ type Settings struct {
 	File         string // dbfilename, which is in the names of those files: several nodes may share a directory
 	Compress     bool
 	Unsummed     bool
+	Direct       WhenDirect    // repl-diskless-load
 	NoDelayOff   bool          // repl-disable-tcp-nodelay
 	BacklogTTL   time.Duration // repl-backlog-ttl; 0 keeps the history for ever
 	ClusterOwned bool          // roles are the cluster's business: REPLICAOF is refused
@@ -46,16 +47,21 @@ type Options struct {
 	Log      *slog.Logger
 	// Dial opens the connection to a primary; nil dials TCP.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
-	// Flushed is called under all shard locks when the whole data set is about to be replaced.
-	Flushed func()
 	// Replacing is called before the data set is replaced by a synchronisation, and Replaced when it has been; may be nil.
 	Replacing, Replaced func()
+	Progress            Progress // may be nil
 	// FileSynced tells up to which offset the append-only file is on disk, and whether there is one; may be nil.
 	FileSynced func() (at engine.Offset, on bool)
 	// Changed is called when the role or the link changed, from any goroutine; may be nil.
 	Changed func()
 	// Followed is called under all shard locks when this node follows another one, or with "" none any more; may be nil.
 	Followed func(addr string)
+}
+
+// Progress is told how far the load of a synchronisation is.
+type Progress interface {
+	BeginLoad(bytes int64) // 0 for an unknown number
+	Loaded(bytes int64)
 }
 
 // Manager owns both directions of replication of one node.
@@ -127,7 +133,7 @@ func (m *Manager) Run(ctx context.Context) error {
 // Close ends all links.
 func (m *Manager) Close() {
 	m.cancel()
-	m.dropReplicas()
+	m.DropReplicas()
 	m.unfollow()
 	m.wg.Wait()
 }
@@ -236,8 +242,8 @@ func (m *Manager) dropSlow(now time.Time) {
 	}
 }
 
-// dropReplicas ends all links to replicas: their history is no longer this node's.
-func (m *Manager) dropReplicas() {
+// DropReplicas ends all links to replicas: their history is no longer this node's.
+func (m *Manager) DropReplicas() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, r := range m.mu.replicas {

@@ -40,15 +40,29 @@ type node struct {
 // dialer opens links to primaries and can cut the one that is open.
 type dialer struct {
 	mu   sync.Mutex
+	down bool // no link can be opened
 	last net.Conn
 }
 
 func (d *dialer) open(ctx context.Context, addr string) (net.Conn, error) {
 	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
 	d.mu.Lock()
-	d.last = c
+	defer d.mu.Unlock()
+	if d.last = c; d.down {
+		c.Close()
+	}
+	return c, nil
+}
+
+// hold cuts the link and lets no other one live until it is called with false.
+func (d *dialer) hold(down bool) {
+	d.mu.Lock()
+	d.down = down
 	d.mu.Unlock()
-	return c, err
+	d.cut()
 }
 
 func (d *dialer) cut() {
@@ -59,7 +73,7 @@ func (d *dialer) cut() {
 	}
 }
 
-func start(t testing.TB) *node {
+func start(t testing.TB, tune ...func(*replication.Settings)) *node {
 	t.Helper()
 	n := &node{t: t, dir: t.TempDir(), disk: vfs.NewFaulty(vfs.OS{})}
 	n.e = inproc.New(t, inproc.Options{RunID: replication.NewID(), Late: func(e *engine.Engine) map[string]engine.Handler {
@@ -67,7 +81,11 @@ func start(t testing.TB) *node {
 			Engine: e,
 			Taker:  snapshot.NewTaker(e),
 			Settings: func() replication.Settings {
-				return replication.Settings{Timeout: 10 * time.Second, PingPeriod: time.Second, Dir: n.dir, File: "dump.rdb", Compress: true}
+				s := replication.Settings{Timeout: 10 * time.Second, PingPeriod: time.Second, Dir: n.dir, File: "dump.rdb", Compress: true}
+				for _, fn := range tune {
+					fn(&s)
+				}
+				return s
 			},
 			Log:  slog.New(slog.NewTextHandler(io.Discard, nil)),
 			Dial: n.dial.open,

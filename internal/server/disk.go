@@ -15,8 +15,8 @@ import (
 // buildDisk makes the keepers of the RDB file and of the append-only file.
 func (s *Server) buildDisk() {
 	s.saver = persist.New(persist.Options{Engine: s.engine, Taker: s.taker, Settings: s.persistSettings, FS: s.fs, Log: s.log,
-		Sending:   func() bool { return s.repl.Sending() },
-		Receiving: func() bool { return s.store.String("repl-diskless-load") == "swapdb" && s.repl.Receiving() }, AppendFile: func() (always, rest [][2]string) { return s.journal.Info() }})
+		Sending:    func() bool { return s.repl.Sending() },
+		AppendFile: func() (always, rest [][2]string) { return s.journal.Info() }})
 	s.journal = journal.New(journal.Options{Engine: s.engine, Taker: s.taker, Settings: s.journalSettings, FS: s.fs, Log: s.log,
 		Progress: s.saver, Saving: s.saver.Running, Synced: func() { s.repl.FileSynced() },
 		Fatal: func(err error) { s.requestShutdown(shutdown{err: err}) }})
@@ -92,12 +92,10 @@ func (s *Server) reloadJournal() error {
 	return nil
 }
 
-// emptyAll empties every database without a word to anybody; the node says that it loads.
+// emptyAll empties every database without an effect for anybody; the node says that it loads.
 func (s *Server) emptyAll() {
 	s.engine.LockAll()
-	for shard := range s.engine.Shards() {
-		s.engine.DetachAll(shard)
-	}
+	s.engine.EmptyAll()
 	s.engine.UnlockAll()
 	s.engine.FreeTrash(trashPerHold)
 }

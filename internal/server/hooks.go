@@ -170,6 +170,10 @@ func (s *Server) persistSettings() persist.Settings {
 	return set
 }
 
+var directLoads = map[string]replication.WhenDirect{
+	"disabled": replication.DirectNever, "on-empty-db": replication.DirectWhenEmpty, "swapdb": replication.DirectBeside,
+}
+
 func (s *Server) replicationSettings() replication.Settings {
 	c := s.store.Snapshot()
 	port := int(c.Int("replica-announce-port"))
@@ -187,6 +191,7 @@ func (s *Server) replicationSettings() replication.Settings {
 		ListenPort:   port,
 		AnnounceIP:   c.String("replica-announce-ip"),
 		Announced:    c.Bool("replica-announced"),
+		Direct:       directLoads[c.String("repl-diskless-load")],
 		NoDelayOff:   c.Bool("repl-disable-tcp-nodelay"),
 		BacklogTTL:   time.Duration(c.Int("repl-backlog-ttl")) * time.Second,
 		Priority:     int(c.Int("replica-priority")),

@@ -21,6 +21,7 @@ type LoadOptions struct {
 	OnExpired   func(db int, key []byte) // called for each key that was due and is left out; may be nil
 	OnEmpty     func(key []byte)         // called for each key without elements, which is left out; may be nil
 	Merge       bool                     // a key that is there already is overwritten; otherwise it is damage
+	Staged      bool                     // into the databases that wait to take the place of the others; the libraries are only told
 	Stop        <-chan struct{}          // closed when the load is to be given up; may be nil
 }
 
@@ -32,6 +33,7 @@ type Loaded struct {
 	Offset   int64 // -1 when the file tells none
 	StreamDB int
 	Version  string    // of the server that wrote the file
+	Codes    [][]byte  // sources of the libraries of functions
 	Rest     io.Reader // what follows the file
 }
 
@@ -39,13 +41,16 @@ type Loaded struct {
 // opts.Stop is closed.
 func Load(e *engine.Engine, r io.Reader, opts LoadOptions) (Loaded, error) {
 	l := &loader{e: e, opts: opts, out: Loaded{Offset: -1}, value: rdb.Nop{}}
+	if opts.Staged {
+		l.first = e.Part(0).Staged(0)
+	}
 	decoder := rdb.NewDecoder(r, rdb.Options{Unsummed: opts.Unsummed, OnEmpty: opts.OnEmpty})
 	sum, err := decoder.Decode(l)
 	l.out.Rest = decoder.Rest()
 	if err != nil {
 		l.abort()
-	} else if e.Libraries != nil {
-		err = e.Libraries.Restore(e, l.libs, opts.Merge)
+	} else if e.Libraries != nil && !opts.Staged {
+		err = e.Libraries.Restore(e, l.out.Codes, opts.Merge)
 	}
 	l.out.Summary = sum
 	return l.out, err
@@ -85,7 +90,8 @@ type loader struct {
 	out  Loaded
 	db   int
 	meta *rdb.Meta
-	libs [][]byte // sources of libraries of functions
+
+	first int // what the keyspace counts the databases from: the staged ones are behind the others
 
 	key   keyspace.Key     // of the value that is being built
 	shard int              // and its shard, which is locked for every call of value
@@ -109,7 +115,7 @@ func (l *loader) Aux(name, value []byte) error {
 
 // Function implements rdb.Builder.
 func (l *loader) Function(code []byte) error {
-	l.libs = append(l.libs, append([]byte(nil), code...))
+	l.out.Codes = append(l.out.Codes, append([]byte(nil), code...))
 	return nil
 }
 
@@ -145,11 +151,11 @@ func (l *loader) Key(m *rdb.Meta) error {
 	sh := l.e.Lock(l.shard)
 	defer sh.Unlock()
 	if !l.opts.Merge {
-		if _, twice := sh.Part.Find(l.db, &l.key); twice {
+		if _, twice := sh.Part.Find(l.first+l.db, &l.key); twice {
 			return fmt.Errorf("key '%s' is there twice", m.Key)
 		}
 	}
-	l.built.Begin(object.Place{Part: sh.Part, DB: l.db, Key: &l.key}, m.ExpireAt, &l.e.Settings.Encoding)
+	l.built.Begin(object.Place{Part: sh.Part, DB: l.first + l.db, Key: &l.key}, m.ExpireAt, &l.e.Settings.Encoding)
 	l.value = &l.built
 	return nil
 }
@@ -162,7 +168,7 @@ func (l *loader) End() error {
 		return l.named(err)
 	}
 	l.value = rdb.Nop{}
-	if rec, ok := sh.Part.Find(l.db, &l.key); ok {
+	if rec, ok := sh.Part.Find(l.first+l.db, &l.key); ok {
 		l.setClock(rec)
 	}
 	return nil

@@ -40,10 +40,9 @@ const trashPerHold = 512
 // flush drops all data. The history of the stream ends with it.
 func (b *Bus) flush() {
 	b.e.LockAll()
-	for shard := range b.e.Shards() {
-		b.e.DetachAll(shard)
-	}
-	b.e.Log.Rename(replication.NewID())
+	b.e.EmptyAll()
+	b.e.Log.NewID(replication.NewID())
+	b.repl.DropReplicas()
 	b.e.UnlockAll()
 	b.e.FreeTrash(trashPerHold)
 }

@@ -10,7 +10,7 @@ func snapshotDirectives() []Directive {
 		{Name: "rdbcompression", Kind: Bool, Default: "yes"},
 		{Name: "rdbchecksum", Kind: Bool, Is: Immutable, Default: "yes"},
 		{Name: "rdb-save-incremental-fsync", Kind: Bool, Default: "yes"},
-		{Name: "rdb-del-sync-files", Kind: Bool, Default: "no", NoEffect: "a full synchronisation leaves no files"},
+		{Name: "rdb-del-sync-files", Kind: Bool, Default: "no"},
 		{Name: "stop-writes-on-bgsave-error", Kind: Bool, Default: "yes"},
 	}
 }
@@ -29,10 +29,10 @@ func replicationDirectives() []Directive {
 		{Name: "replica-announced", Kind: Bool, Default: "yes"},
 		{Name: "replica-announce-ip", Alias: "slave-announce-ip", Kind: Text, Is: EmptyUnset},
 		{Name: "replica-announce-port", Alias: "slave-announce-port", Kind: Number, Max: portMax, Default: "0"},
-		{Name: "repl-diskless-sync", Kind: Bool, Default: "yes", NoEffect: "a full synchronisation never goes through a file of the primary"},
-		{Name: "repl-diskless-sync-delay", Kind: Number, Max: int32Max, Default: "5", NoEffect: "a full synchronisation starts at once"},
-		{Name: "repl-diskless-sync-max-replicas", Kind: Number, Max: int32Max, Default: "0", NoEffect: "a full synchronisation starts at once"},
-		{Name: "repl-diskless-load", Kind: Enum, Is: DenyLoading, Words: []Word{{"disabled", 0}, {"on-empty-db", 1}, {"swapdb", 2}}, Default: "disabled", NoEffect: "a replica keeps a snapshot in a file until it is whole, and its old data until then"},
+		{Name: "repl-diskless-sync", Kind: Bool, Default: "yes"},
+		{Name: "repl-diskless-sync-delay", Kind: Number, Max: int32Max, Default: "5"},
+		{Name: "repl-diskless-sync-max-replicas", Kind: Number, Max: int32Max, Default: "0"},
+		{Name: "repl-diskless-load", Kind: Enum, Is: DenyLoading, Words: []Word{{"disabled", 0}, {"on-empty-db", 1}, {"swapdb", 2}}, Default: "disabled"},
 		{Name: "repl-ping-replica-period", Alias: "repl-ping-slave-period", Kind: Number, Min: 1, Max: int32Max, Default: "10"},
 		{Name: "repl-timeout", Kind: Number, Min: 1, Max: int32Max, Default: "60"},
 		{Name: "repl-disable-tcp-nodelay", Kind: Bool, Default: "no"},

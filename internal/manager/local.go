@@ -177,6 +177,7 @@ cluster-config-file nodes.conf
 cluster-node-timeout %d
 cluster-announce-ip 127.0.0.1
 cluster-require-full-coverage no
+repl-diskless-sync-delay 0
 save 60 1
 `, n.port, n.dir, filepath.Join(n.dir, "covey.log"), l.opts.NodeTimeout.Milliseconds())
 }

@@ -53,7 +53,8 @@ type Saver struct {
 	mu struct {
 		sync.Mutex
 		running   bool
-		again     bool // BGSAVE SCHEDULE: once more when the one under way is done
+		idle      chan struct{} // closed when the save that runs has ended
+		again     bool          // BGSAVE SCHEDULE: once more when the one under way is done
 		cancel    context.CancelFunc
 		started   time.Time
 		lastSave  time.Time
@@ -95,6 +96,7 @@ func (s *Saver) begin() (context.Context, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.mu.running, s.mu.cancel, s.mu.started = true, cancel, time.Now()
+	s.mu.idle = make(chan struct{})
 	return ctx, nil
 }
 
@@ -104,7 +106,7 @@ func (s *Saver) Save() error {
 	if err != nil {
 		return err
 	}
-	return s.run(ctx, false)
+	return s.run(ctx, job{})
 }
 
 // BgSave saves in the background. schedule asks for another save when one is under way.
@@ -119,24 +121,95 @@ func (s *Saver) BgSave(schedule bool) error {
 		}
 		return err
 	}
+	s.start(ctx, job{background: true})
+	return nil
+}
+
+// job is what is particular about a save.
+type job struct {
+	background bool
+	atCut      func()         // called at the moment of the snapshot, under all shard locks; may be nil
+	take       chan<- outcome // gets the file, open, or why there is none; nil when nobody wants it
+}
+
+// outcome is what became of a save.
+type outcome struct {
+	file vfs.File
+	err  error
+}
+
+// start runs a save in the background.
+func (s *Saver) start(ctx context.Context, j job) {
 	s.opts.Log.Info("Background saving started")
 	s.e.Stats.Background.Add(1)
 	s.wg.Add(1)
 	go func() {
 		defer s.wg.Done()
-		_ = s.run(ctx, true) // the error is logged and kept for INFO
+		_ = s.run(ctx, j) // the error is logged and kept for INFO
 	}()
-	return nil
+}
+
+// SaveFor is a save for somebody who wants the file, open, and to hear of the moment of its snapshot: atCut is called under
+// all shard locks. It waits for the end of a save that is under way. When ctx ends nobody wants the file any more: the save
+// is broken off unless save points want it.
+func (s *Saver) SaveFor(ctx context.Context, atCut func()) (vfs.File, error) {
+	for {
+		saving, err := s.begin()
+		if err == nil {
+			return s.saveFor(ctx, saving, atCut)
+		}
+		select {
+		case <-s.idle():
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// saveFor is SaveFor with the right to save.
+func (s *Saver) saveFor(ctx, saving context.Context, atCut func()) (vfs.File, error) {
+	made := make(chan outcome, 1)
+	saving, breakOff := context.WithCancel(saving)
+	s.start(saving, job{background: true, atCut: atCut, take: made})
+	select {
+	case out := <-made:
+		breakOff()
+		return out.file, out.err
+	case <-ctx.Done():
+	}
+	if len(s.opts.Settings().Points) == 0 {
+		breakOff()
+	}
+	go func() { // save points may want the save to go on
+		if out := <-made; out.file != nil {
+			out.file.Close()
+		}
+		breakOff()
+	}()
+	return nil, ctx.Err()
+}
+
+// idle is closed when no save runs.
+func (s *Saver) idle() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.mu.running {
+		now := make(chan struct{})
+		close(now)
+		return now
+	}
+	return s.mu.idle
 }
 
 // run saves and notes the outcome. A failure counts against writes only in the background: whoever asked for a save that it
 // waits for is told.
-func (s *Saver) run(ctx context.Context, background bool) error {
-	dirty, err := s.write(ctx)
+func (s *Saver) run(ctx context.Context, j job) error {
+	dirty, err := s.write(ctx, j)
 	broken := ctx.Err() != nil || errors.Is(err, snapshot.ErrGivenUp)
 	s.mu.Lock()
 	s.mu.cancel()
 	s.mu.running = false
+	close(s.mu.idle)
 	s.mu.lastTry = time.Now()
 	s.mu.lastTook = time.Since(s.mu.started)
 	again := s.mu.again
@@ -146,7 +219,7 @@ func (s *Saver) run(ctx context.Context, background bool) error {
 		s.mu.lastErr = nil
 		s.mu.lastSave = s.mu.lastTry
 		s.mu.saves++
-	case background && !broken:
+	case j.background && !broken:
 		s.mu.lastErr = err
 	}
 	s.mu.Unlock()

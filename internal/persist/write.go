@@ -38,14 +38,27 @@ func (w *syncer) Write(b []byte) (int, error) {
 
 // write makes a new file beside the old one and puts it in its place when it is whole and on disk. It returns how many
 // changes the file contains.
-func (s *Saver) write(ctx context.Context) (dirty int64, err error) {
+func (s *Saver) write(ctx context.Context, j job) (dirty int64, err error) {
+	var out outcome
+	if j.take != nil {
+		defer func() {
+			if out.err = err; err != nil && out.file != nil {
+				out.file.Close()
+				out.file = nil
+			}
+			j.take <- out
+		}()
+	}
 	set := s.opts.Settings()
 	f, err := vfs.CreateTemp(s.fs, set.Dir, tempBefore, tempAfter(set.File))
 	if err != nil {
 		return 0, err
 	}
-	dirty, err = s.fill(ctx, f, set)
-	if err = errors.Join(err, f.Close()); err == nil {
+	dirty, err = s.fill(ctx, f, set, j)
+	if err = errors.Join(err, f.Close()); err == nil && j.take != nil {
+		out.file, err = s.fs.Open(f.Name()) // as long as nobody else can put another file there
+	}
+	if err == nil {
 		err = s.fs.Rename(f.Name(), filepath.Join(set.Dir, set.File))
 	}
 	if err != nil {
@@ -55,10 +68,14 @@ func (s *Saver) write(ctx context.Context) (dirty int64, err error) {
 }
 
 // fill writes the data to f and makes it safe.
-func (s *Saver) fill(ctx context.Context, f vfs.File, set Settings) (dirty int64, err error) {
+func (s *Saver) fill(ctx context.Context, f vfs.File, set Settings, j job) (dirty int64, err error) {
 	snap, err := s.opts.Taker.Cut(ctx, snapshot.Options{
-		Compress: set.Compress, Unsummed: set.Unsummed, Stream: s.e.Log.On(),
-		AtCut:    func() { dirty = s.e.Stats.Dirty.Load() },
+		Compress: set.Compress, Unsummed: set.Unsummed, Stream: s.e.Log.On() || j.atCut != nil,
+		AtCut: func() {
+			if dirty = s.e.Stats.Dirty.Load(); j.atCut != nil {
+				j.atCut()
+			}
+		},
 		Progress: s.progress,
 	})
 	if err != nil {

@@ -51,7 +51,7 @@ func (m *Manager) cmdPSync(c *engine.Ctx) {
 		}
 		id, wanted = string(c.Args[1]), n
 	}
-	r := &replica{m: m, id: c.S.ID, s: c.S, fresh: make(chan struct{}, 1), ended: make(chan struct{})}
+	r := &replica{m: m, id: c.S.ID, s: c.S, old: old, fresh: make(chan struct{}, 1), ended: make(chan struct{})}
 	c.Hijack(func(raw engine.Raw, unread []byte) {
 		r.raw = raw
 		m.wg.Add(1)
@@ -60,7 +60,7 @@ func (m *Manager) cmdPSync(c *engine.Ctx) {
 			raw.Close()
 			return
 		}
-		m.serve(r, unread, id, wanted, old)
+		m.serve(r, unread, id, wanted)
 	})
 }
 

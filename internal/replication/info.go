@@ -127,12 +127,12 @@ func (m *Manager) onlineLocked() []*replica {
 	return list
 }
 
-// Sending says whether a snapshot is on its way to a replica.
+// Sending says whether a snapshot for replicas is being made.
 func (m *Manager) Sending() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, r := range m.mu.replicas {
-		if s := replicaState(r.state.Load()); s == sendSnapshot || s == sendFile {
+	for t := range m.mu.transfers {
+		if t.guarded.id != "" {
 			return true
 		}
 	}

@@ -1,10 +1,7 @@
 package replication
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"io"
 	"net"
 	"strconv"
 	"strings"
@@ -15,8 +12,6 @@ import (
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/num"
 	"github.com/covey-db/covey/internal/resp"
-	"github.com/covey-db/covey/internal/slot"
-	"github.com/covey-db/covey/internal/snapshot"
 )
 
 // This file is the primary's side of one link.
@@ -55,9 +50,13 @@ type replica struct {
 	reader  atomic.Pointer[engine.LogReader] // its place in the log, nil before it has one
 	over    time.Time                        // since when it is behind by more than the soft limit; Manager.Run owns it
 	ackAt   atomic.Int64                     // when it said so, Unix nanoseconds
+	writing atomic.Int64                     // since when a write has been under way, Unix nanoseconds; 0 while there is none
+	old     bool                             // it said SYNC: it gets no answer line and sends no acknowledgements
 	fresh   chan struct{}                    // signalled by each acknowledgement
 	ended   chan struct{}
 	endOnce sync.Once
+	lines   sync.Mutex // held while an empty line is written
+	hushed  bool       // no empty lines any more; lines guards it
 }
 
 func (r *replica) online() bool       { return replicaState(r.state.Load()) == streaming }
@@ -90,7 +89,7 @@ func (r *replica) close() {
 }
 
 // serve runs a link from PSYNC to its end.
-func (m *Manager) serve(r *replica, unread []byte, id string, wanted int64, old bool) {
+func (m *Manager) serve(r *replica, unread []byte, id string, wanted int64) {
 	m.mu.Lock()
 	r.hints = m.takeHints(r.id)
 	m.mu.replicas[r.id] = r
@@ -107,9 +106,9 @@ func (m *Manager) serve(r *replica, unread []byte, id string, wanted int64, old 
 		r.readAcks(unread)
 		r.close()
 	}()
-	err := r.run(id, wanted, old)
+	err := r.run(id, wanted)
 	if err != nil && !errors.Is(err, errEnded) {
-		m.log.Warn("Connection with replica lost", "replica", r.name(), "reason", err)
+		r.fail(err)
 	}
 	r.close()
 	m.mu.Lock()
@@ -122,22 +121,22 @@ func (m *Manager) serve(r *replica, unread []byte, id string, wanted int64, old 
 
 var errEnded = errors.New("the link was closed")
 
-func (r *replica) run(id string, wanted int64, old bool) error {
-	if reader := r.continues(id, wanted, old); reader != nil {
+func (r *replica) run(id string, wanted int64) error {
+	if reader := r.continues(id, wanted); reader != nil {
 		defer reader.Close()
 		r.state.Store(int32(streaming))
 		r.m.Recount()
 		r.m.changed()
 		return r.feed(reader)
 	}
-	reader, err := r.fullSync(old)
+	reader, err := r.fullSync()
 	if reader != nil {
 		defer reader.Close()
 	}
 	if err != nil || r.hints.rdbOnly {
 		return err
 	}
-	if !old {
+	if !r.old {
 		if err := r.awaitAck(); err != nil {
 			return err
 		}
@@ -150,8 +149,8 @@ func (r *replica) run(id string, wanted int64, old bool) error {
 }
 
 // continues answers +CONTINUE when the history that the replica has is this node's and the rest is still in the log.
-func (r *replica) continues(id string, wanted int64, old bool) *engine.LogReader {
-	if old || wanted < 0 {
+func (r *replica) continues(id string, wanted int64) *engine.LogReader {
+	if r.old || wanted < 0 {
 		return nil
 	}
 	h := r.m.e.Log.History()
@@ -183,86 +182,72 @@ func (r *replica) continues(id string, wanted int64, old bool) *engine.LogReader
 	return reader
 }
 
-// fullSync sends a snapshot and returns a reader that goes on from the moment of its cut.
-func (r *replica) fullSync(old bool) (*engine.LogReader, error) {
+// fullSync sends a snapshot and returns a reader that goes on from the moment of its cut, also when it fails.
+func (r *replica) fullSync() (*engine.LogReader, error) {
 	r.m.e.Stats.SyncFull.Add(1)
-	ctx, cancel := context.WithCancel(r.m.ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-r.ended:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	s := r.m.opts.Settings()
-	var reader *engine.LogReader
-	opts := snapshot.Options{Compress: s.Compress, Unsummed: s.Unsummed, Stream: true, AtCut: func() {
-		r.m.e.Log.Start()
-		if !r.m.e.Role.IsReplica() { // a replica passes its primary's stream on as it is
-			r.m.e.Log.Unselect()
-		}
-		reader, _ = r.m.e.Log.Reader(r.m.e.Log.End())
-	}}
-	if r.hints.only {
-		opts.Slots, opts.NoLibs = new(slot.Set), !r.hints.functions
+	t := r.m.join(r)
+	err := r.await(t)
+	if err == nil && t.kind.file {
+		err = t.send(r)
 	}
-	snap, err := r.m.opts.Taker.Cut(ctx, opts)
-	if err != nil {
-		return nil, err
+	t.leave(r)
+	reader := r.reader.Load()
+	if err == nil {
+		r.ack.Store(reader.Offset())
+		r.state.Store(int32(waitFirstAck))
 	}
-	defer snap.Drop()
-	r.reader.Store(reader)
-	r.state.Store(int32(sendSnapshot))
-	if !old {
-		line := fmt.Sprintf("+FULLRESYNC %s %d\r\n", r.m.e.Log.History().ID, snap.Offset)
-		if err := r.write([]byte(line)); err != nil {
-			return reader, err
-		}
-	}
-	r.m.log.Info("Full resync requested by replica", "replica", r.name(), "offset", snap.Offset)
-	if r.hints.eof {
-		err = r.sendMarked(ctx, snap)
-	} else {
-		err = r.sendSized(ctx, snap, s)
-	}
-	r.ack.Store(snap.Offset)
-	r.state.Store(int32(waitFirstAck))
 	return reader, err
 }
 
-// sendMarked streams the snapshot with an end mark, straight from the walk.
-func (r *replica) sendMarked(ctx context.Context, snap *snapshot.Snapshot) error {
-	mark := NewID()
-	if err := r.write([]byte("$EOF:" + mark + "\r\n")); err != nil {
-		return err
+// await waits until the snapshot was sent, or is in a file. As long as nothing else is sent, the replica gets empty lines.
+func (r *replica) await(t *transfer) error {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	told := !t.kind.file // who is told by the transfer itself
+	for {
+		select {
+		case <-t.done:
+			if t.err == nil && !told {
+				return t.announce(r)
+			}
+			return t.err
+		case <-r.ended:
+			return errEnded
+		case <-tick.C:
+			if !told && replicaState(r.state.Load()) == sendSnapshot {
+				told = true
+				if err := t.announce(r); err != nil {
+					return err
+				}
+			}
+			if err := r.signOfLife(); err != nil {
+				return err
+			}
+		}
 	}
-	if _, err := snap.WriteTo(ctx, writerFunc(r.write)); err != nil {
-		return err
-	}
-	return r.write([]byte(mark))
 }
 
-// sendSized is for replicas that must know the length first: the snapshot goes through a file.
-func (r *replica) sendSized(ctx context.Context, snap *snapshot.Snapshot, set Settings) error {
-	f, err := r.m.tempFile(sentBefore, set)
-	if err != nil {
-		return err
+// signOfLife sends an empty line, unless the replica is hushed.
+func (r *replica) signOfLife() error {
+	r.lines.Lock()
+	defer r.lines.Unlock()
+	if r.hushed {
+		return nil
 	}
-	defer r.m.removeTemp(f)
-	size, err := snap.WriteTo(ctx, f)
-	if err != nil {
-		return err
-	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	r.state.Store(int32(sendFile))
-	if err := r.write([]byte("$" + strconv.FormatInt(size, 10) + "\r\n")); err != nil {
-		return err
-	}
-	_, err = io.Copy(writerFunc(r.write), f)
-	return err
+	return r.write([]byte("\n"))
+}
+
+// hush ends the empty lines: what comes now must not be broken by them.
+func (r *replica) hush() {
+	r.lines.Lock()
+	r.hushed = true
+	r.lines.Unlock()
+}
+
+// fail ends the link for a reason that is logged.
+func (r *replica) fail(err error) {
+	r.m.log.Warn("Connection with replica lost", "replica", r.name(), "reason", err)
+	r.close()
 }
 
 type writerFunc func(b []byte) error
@@ -276,8 +261,11 @@ func (f writerFunc) Write(b []byte) (int, error) {
 
 // write sends b within repl-timeout.
 func (r *replica) write(b []byte) error {
-	_ = r.raw.SetWriteDeadline(time.Now().Add(r.m.opts.Settings().Timeout))
+	now := time.Now()
+	_ = r.raw.SetWriteDeadline(now.Add(r.m.opts.Settings().Timeout))
+	r.writing.Store(now.UnixNano())
 	n, err := r.raw.Write(b)
+	r.writing.Store(0)
 	r.m.countOut(n)
 	return err
 }

@@ -33,6 +33,10 @@ type Settings struct {
 	Compress     bool
 	Unsummed     bool
 	Direct       WhenDirect    // repl-diskless-load
+	ToFile       bool          // repl-diskless-sync no
+	NoFileStays  bool          // the file that replicas get is not to stay: rdb-del-sync-files where nothing is kept on disk
+	GatherFor    time.Duration // repl-diskless-sync-delay
+	GatherMax    int           // repl-diskless-sync-max-replicas, 0 for any number
 	NoDelayOff   bool          // repl-disable-tcp-nodelay
 	BacklogTTL   time.Duration // repl-backlog-ttl; 0 keeps the history for ever
 	ClusterOwned bool          // roles are the cluster's business: REPLICAOF is refused
@@ -50,6 +54,9 @@ type Options struct {
 	// Replacing is called before the data set is replaced by a synchronisation, and Replaced when it has been; may be nil.
 	Replacing, Replaced func()
 	Progress            Progress // may be nil
+	// Save makes the RDB file with a snapshot whose moment is told under all shard locks, and opens it. The end of ctx says
+	// that nobody waits for it. Where it is nil replicas get files that nobody else sees.
+	Save func(ctx context.Context, atCut func()) (vfs.File, error)
 	// FileSynced tells up to which offset the append-only file is on disk, and whether there is one; may be nil.
 	FileSynced func() (at engine.Offset, on bool)
 	// Changed is called when the role or the link changed, from any goroutine; may be nil.
@@ -76,12 +83,13 @@ type Manager struct {
 
 	mu struct { // never held while a shard lock is taken
 		sync.Mutex
-		replicas map[int64]*replica
-		hints    map[int64]*hints // what REPLCONF told on connections that have not sent PSYNC yet, by session id
-		follow   *follower        // nil on a primary
-		failover *failover        // nil when no change of places is under way
-		waits    []*ackWait
-		needed   time.Time // when the history was last of use: there was a replica, or this node was one
+		replicas  map[int64]*replica
+		transfers map[*transfer]struct{}
+		hints     map[int64]*hints // what REPLCONF told on connections that have not sent PSYNC yet, by session id
+		follow    *follower        // nil on a primary
+		failover  *failover        // nil when no change of places is under way
+		waits     []*ackWait
+		needed    time.Time // when the history was last of use: there was a replica, or this node was one
 	}
 }
 
@@ -100,6 +108,7 @@ func New(opts Options) *Manager {
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.mu.replicas = make(map[int64]*replica)
 	m.mu.hints = make(map[int64]*hints)
+	m.mu.transfers = make(map[*transfer]struct{})
 	return m
 }
 
@@ -172,13 +181,17 @@ func (m *Manager) countGood(now time.Time) {
 // Recount counts the good replicas at once: what they must be has changed, or what they are.
 func (m *Manager) Recount() { m.countGood(time.Now()) }
 
-// dropSilent ends links to replicas that have not acknowledged anything for repl-timeout.
+// dropSilent ends links to replicas that have not acknowledged anything for repl-timeout, or taken nothing of a snapshot.
 func (m *Manager) dropSilent(s Settings, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, r := range m.mu.replicas {
 		if r.online() && now.Sub(r.lastAck()) > s.Timeout {
 			m.log.Warn("Disconnecting timedout replica (streaming sync)", "replica", r.name())
+			r.close()
+		}
+		if at := r.writing.Load(); !r.online() && at != 0 && now.Sub(time.Unix(0, at)) > s.Timeout {
+			m.log.Warn("Disconnecting timedout replica (full sync)", "replica", r.name())
 			r.close()
 		}
 	}

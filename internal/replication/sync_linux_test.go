@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/covey-db/covey/internal/replication"
 	"github.com/covey-db/covey/internal/testkit"
@@ -230,4 +231,80 @@ func play(c net.Conn, sent string) error {
 			return err
 		}
 	}
+}
+
+// TestReplicasAreGathered: those that come within repl-diskless-sync-delay get one snapshot, which begins at once when
+// there are repl-diskless-sync-max-replicas.
+func TestReplicasAreGathered(t *testing.T) {
+	primary := start(t, func(s *replication.Settings) { s.GatherFor, s.GatherMax = time.Hour, 3 })
+	change(t, primary.Client, 0, 2000)
+	replicas := []*node{start(t), start(t), start(t)}
+	for i, r := range replicas {
+		if n := primary.e.Cuts.Load(); n != 0 {
+			t.Errorf("%d snapshots for %d replicas", n, i)
+		}
+		r.follow(primary.addr)
+		primary.eventually("the replica waits", func() bool { return primary.m.ReplicaCount() == i+1 })
+	}
+	change(t, primary.Client, 2000, 500)
+	agree(t, primary.Client, replicas[0].Client, replicas[1].Client, replicas[2].Client)
+	if id := replicas[0].e.Log.History().ID; id != replicas[1].e.Log.History().ID {
+		t.Errorf("the histories differ")
+	}
+}
+
+// TestReplicaThatGoesAwayHoldsUpNobody: the others get the rest of the snapshot, and when all have gone it ends.
+func TestReplicaThatGoesAwayHoldsUpNobody(t *testing.T) {
+	for _, file := range []bool{false, true} {
+		primary := start(t, func(s *replication.Settings) { s.GatherFor, s.GatherMax, s.ToFile = time.Hour, 2, file })
+		change(t, primary.Client, 0, 500)
+		primary.e.Settings.SaveKeyDelay.Store(slowLoad)
+		stays, goes := start(t), start(t)
+		stays.follow(primary.addr)
+		goes.follow(primary.addr)
+		primary.eventually("a snapshot is made for two", func() bool {
+			return primary.m.Sending() && strings.Count(fmt.Sprint(primary.m.Info()), "wait_bgsave") == 2
+		})
+		goes.m.Promote()
+		primary.eventually("one is gone", func() bool { return primary.m.ReplicaCount() == 1 })
+		if !primary.m.Sending() {
+			t.Error("the snapshot ended with the first replica")
+		}
+		stays.m.Promote()
+		primary.eventually("nothing is sent any more", func() bool { return !primary.m.Sending() && primary.e.Cuts.Load() == 0 })
+		primary.e.Settings.SaveKeyDelay.Store(0)
+		goes.follow(primary.addr)
+		stays.follow(primary.addr)
+		agree(t, primary.Client, stays.Client, goes.Client)
+	}
+}
+
+// TestReplicaJoinsASaveThatRuns: by way of the file, a replica that comes while it is written gets it too.
+func TestReplicaJoinsASaveThatRuns(t *testing.T) {
+	primary := start(t, func(s *replication.Settings) { s.ToFile = true })
+	change(t, primary.Client, 0, 100)
+	primary.e.Settings.SaveKeyDelay.Store(slowLoad)
+	early, late := start(t), start(t)
+	early.follow(primary.addr)
+	primary.eventually("a file is made", primary.m.Sending)
+	change(t, primary.Client, 100, 300)
+	late.follow(primary.addr)
+	primary.eventually("both wait", func() bool { return strings.Count(fmt.Sprint(primary.m.Info()), "wait_bgsave") == 2 })
+	if n := primary.e.Cuts.Load(); n != 1 {
+		t.Errorf("%d snapshots are made", n)
+	}
+	agree(t, primary.Client, early.Client, late.Client)
+}
+
+// TestFlushEndsATransfer: what is on its way is of no use any more.
+func TestFlushEndsATransfer(t *testing.T) {
+	primary, replica := start(t), start(t)
+	change(t, primary.Client, 0, 500)
+	primary.e.Settings.SaveKeyDelay.Store(slowLoad)
+	replica.follow(primary.addr)
+	primary.eventually("a snapshot is made", primary.m.Sending)
+	primary.Want(t, "+OK", "FLUSHALL")
+	primary.m.Flushed()
+	primary.Want(t, "+OK", "SET", "k", "v")
+	agree(t, primary.Client, replica.Client)
 }

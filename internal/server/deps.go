@@ -38,7 +38,7 @@ func (s *Server) deps() command.Deps {
 		ReloadAppendFile: s.reloadJournal,
 		SlowAppendFile:   s.journal.SetSleep,
 		AppendFileBytes:  s.journal.BufferBytes,
-		FlushedAll:       s.saver.Flushed,
+		FlushedAll:       func() { s.saver.Flushed(); s.repl.Flushed() },
 		NewReplID:        replication.NewID,
 		LogWarning:       func(text string) { s.log.Warn(text) },
 		ReleaseMemory:    debug.FreeOSMemory,

@@ -121,8 +121,9 @@ func (s *Server) build(loaded *config.Loaded) error {
 	})
 	s.taker = snapshot.NewTaker(s.engine)
 	s.buildDisk()
-	s.repl = replication.New(replication.Options{Engine: s.engine, Taker: s.taker, Settings: s.replicationSettings, FS: s.fs, Log: s.log, Dial: s.dialPrimary, Changed: s.roleChanged, Followed: s.notePrimary,
-		Replacing: s.journal.Suspend, Replaced: s.journal.Resume, Progress: s.saver, FileSynced: s.journal.Synced})
+	s.repl = replication.New(replication.Options{Engine: s.engine, Taker: s.taker, Settings: s.replicationSettings, FS: s.fs, Log: s.log, Dial: s.dialPrimary,
+		Changed: s.roleChanged, Followed: s.notePrimary, Replacing: s.journal.Suspend, Replaced: s.journal.Resume, FileSynced: s.journal.Synced,
+		Progress: s.saver, Save: s.saver.SaveFor})
 	if s.mover, err = migrate.New(migrate.Options{Engine: s.engine, Log: s.log, Dial: s.dialPeer}); err != nil {
 		return err
 	}

@@ -59,6 +59,10 @@ type follower struct {
 	ahead    atomic.Int64 // bytes of the stream that were read and not applied
 	writeMu  sync.Mutex   // guards writes to conn
 	conn     atomic.Pointer[net.Conn]
+	pending  struct { // the read that waits for the primary
+		sync.Mutex           // a leaf lock, held while the deadline of a read is set
+		since      time.Time // when it began, zero while there is none
+	}
 }
 
 func (f *follower) phase() linkPhase { return linkPhase(f.state.Load()) }
@@ -267,6 +271,7 @@ func (p *primaryConn) more() error {
 		return nil
 	}
 	n, err := p.conn.Read(p.buf[len(p.buf):cap(p.buf)])
+	p.f.began(time.Time{})
 	p.buf = p.buf[:len(p.buf)+n]
 	if n > 0 {
 		p.f.lastIO.Store(time.Now().UnixNano())
@@ -492,19 +497,42 @@ func (m *Manager) sendAck() {
 // heldBytesMax is how much of the stream is read ahead while CLIENT PAUSE holds it.
 const heldBytesMax = 64 << 20
 
-// arm sets the time until which the next read waits; false when work was posted, which comes first.
+// arm lets the next read wait, until dropSilentPrimary ends it; false when work was posted, which comes first.
 func (p *primaryConn) arm() bool {
-	if p.mail == nil {
-		_ = p.conn.SetReadDeadline(time.Now().Add(p.timeout))
-		return true
+	if p.mail != nil {
+		p.mail.mu.Lock()
+		defer p.mail.mu.Unlock()
+		if len(p.mail.mu.work) > 0 {
+			return false
+		}
 	}
-	p.mail.mu.Lock()
-	defer p.mail.mu.Unlock()
-	if len(p.mail.mu.work) > 0 {
-		return false
-	}
-	_ = p.conn.SetReadDeadline(time.Now().Add(p.timeout))
+	p.f.began(time.Now())
 	return true
+}
+
+// began notes that a read begins, or with the zero time that there is none any more.
+func (f *follower) began(at time.Time) {
+	f.pending.Lock()
+	defer f.pending.Unlock()
+	f.pending.since = at
+	if c := f.conn.Load(); c != nil && !at.IsZero() {
+		_ = (*c).SetReadDeadline(time.Time{}) // a connection that is gone fails in the read
+	}
+}
+
+// dropSilentPrimary ends a read that has waited for longer than repl-timeout, which may have changed since it began.
+func (m *Manager) dropSilentPrimary(s Settings, now time.Time) {
+	m.mu.Lock()
+	f := m.mu.follow
+	m.mu.Unlock()
+	if f == nil {
+		return
+	}
+	f.pending.Lock()
+	defer f.pending.Unlock()
+	if c := f.conn.Load(); c != nil && !f.pending.since.IsZero() && now.Sub(f.pending.since) > s.Timeout {
+		_ = (*c).SetReadDeadline(time.Unix(1, 0))
+	}
 }
 
 // linkMail is what was posted to the session that applies a stream: that it may go on after a pause.

@@ -131,6 +131,7 @@ func (m *Manager) Run(ctx context.Context) error {
 			}
 			m.countGood(now)
 			m.dropSilent(s, now)
+			m.dropSilentPrimary(s, now)
 			m.dropSlow(now)
 			if s.BacklogTTL > 0 && now.Sub(m.lastNeeded(now)) > s.BacklogTTL {
 				m.dropHistory()

@@ -6,6 +6,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -307,4 +308,35 @@ func TestFlushEndsATransfer(t *testing.T) {
 	primary.m.Flushed()
 	primary.Want(t, "+OK", "SET", "k", "v")
 	agree(t, primary.Client, replica.Client)
+}
+
+// TestSilentPrimary: repl-timeout counts from the last byte of the primary, whatever it was when the read began.
+func TestSilentPrimary(t *testing.T) {
+	var timeout atomic.Int64
+	timeout.Store(int64(time.Hour))
+	replica := start(t, func(s *replication.Settings) { s.Timeout = time.Duration(timeout.Load()) })
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	came := make(chan net.Conn, 8)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			came <- c
+		}
+	}()
+	replica.follow(l.Addr().String())
+	defer (<-came).Close()
+	timeout.Store(int64(time.Second))
+	select {
+	case c := <-came:
+		c.Close()
+	case <-time.After(caughtUpWithin):
+		t.Error("the replica still waits")
+	}
 }

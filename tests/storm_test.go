@@ -198,22 +198,51 @@ func (s *storm) calm() {
 	for _, r := range s.replicas {
 		testkit.Eventually(s.t, stormCalmWithin, func() error { return r.ReplicaLinked(r.link.port()) })
 	}
-	testkit.Eventually(s.t, stormCalmWithin, func() error {
-		want := s.primary.OK(s.t, "DEBUG", "DIGEST").Text
-		at := s.primary.InfoInt(s.t, "master_repl_offset")
-		for i, r := range s.replicas {
-			if got := r.OK(s.t, "DEBUG", "DIGEST").Text; got != want {
-				return fmt.Errorf("replica %d (%s) has %s, the primary %s: %s", i, r, got, want, s.differences(r.Server))
-			}
-			if now := r.InfoInt(s.t, "slave_repl_offset"); now < at {
-				return fmt.Errorf("replica %d (%s) is at %d, the primary at %d", i, r, now, at)
-			}
-		}
-		return nil
-	})
+	err := testkit.Poll(stormCalmWithin, s.agree)
+	if err == nil {
+		return
+	}
+	for _, r := range s.replicas {
+		s.t.Logf("%s: %s", r, s.differences(r.Server))
+	}
+	s.t.Fatal(err)
 }
 
-const stormCalmWithin = 30 * time.Second
+// agree is an error as long as a node has other data than the primary, or is behind.
+func (s *storm) agree() error {
+	want, at, err := stormState(s.primary, "master_repl_offset")
+	if err != nil {
+		return err
+	}
+	for i, r := range s.replicas {
+		digest, now, err := stormState(r.Server, "slave_repl_offset")
+		if err != nil {
+			return err
+		}
+		if digest != want || now < at {
+			return fmt.Errorf("replica %d (%s) has %s and is at %d, the primary %s at %d", i, r, digest, now, want, at)
+		}
+	}
+	return nil
+}
+
+// stormState is the sum over the data of a node and its offset.
+func stormState(node *testkit.Server, field string) (digest string, at int64, err error) {
+	info, err := node.TryInfo("replication")
+	if err != nil {
+		return "", 0, err
+	}
+	if at, err = strconv.ParseInt(info[field], 10, 64); err != nil {
+		return "", 0, fmt.Errorf("%s: %s is %q", node, field, info[field])
+	}
+	v, err := node.Try("DEBUG", "DIGEST")
+	if err != nil {
+		return "", 0, fmt.Errorf("%s: DEBUG DIGEST: %w", node, err)
+	}
+	return v.Text, at, nil
+}
+
+const stormCalmWithin = 60 * time.Second
 
 // differences names some keys that differ.
 func (s *storm) differences(r *testkit.Server) string {

@@ -106,7 +106,7 @@ func cmdClientPause(c *engine.Ctx) {
 		c.Err("ERR CLIENT PAUSE mode must be WRITE or ALL")
 		return
 	default:
-		replySubcommandSyntax(c)
+		subcommandErr(c)
 		return
 	}
 	n, ok := num.ParseInt(c.Args[2])

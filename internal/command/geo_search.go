@@ -2,7 +2,6 @@ package command
 
 import (
 	"math"
-	"slices"
 
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/geo"
@@ -44,7 +43,8 @@ type geoQuery struct {
 	zset   object.ZSet // where it searches
 	exists bool        // there is something to search
 	shape  geo.Shape
-	unit   float64 // metres
+	finder geo.Finder // of the shape, once it is known
+	unit   float64    // metres
 
 	fromMember, fromPoint, byRadius, byBox bool // what GEOSEARCH was given
 
@@ -61,7 +61,7 @@ type place struct {
 	member object.Member // lives until the part is changed
 	at     geo.Point
 	score  float64
-	metres float64
+	rough  float64 // distance, see geo.Finder; 0 when it is not wanted
 }
 
 // searchPlaces is all of the search commands.
@@ -77,16 +77,16 @@ func searchPlaces(c *engine.Ctx, form geoForm) {
 	if q.count != 0 && q.order == unordered && !q.any {
 		q.order = nearestFirst
 	}
+	q.finder = q.shape.Finder()
 	if q.order == unordered && !q.store {
 		q.replyAsMet(c)
 		return
 	}
 	var few [16]placeKey
-	found := foundPlaces(few[:0])
+	found := few[:0]
 	if q.exists {
-		found = q.find(found)
+		found = q.sorted(q.find(found))
 	}
-	slices.SortFunc(found, comparePlaces)
 	if q.store {
 		q.storePlaces(c, found)
 		return
@@ -284,8 +284,8 @@ func (q *geoQuery) check(c *engine.Ctx) bool {
 }
 
 // each calls fn for the places inside the shape until it returns false.
-func (q *geoQuery) each(finder *geo.Finder, fn func(p *place, it *object.ZSetIter) bool) {
-	measure := q.withDist || q.storeDist || q.order != unordered
+func (q *geoQuery) each(fn func(p *place, it *object.ZSetIter) bool) {
+	measure := q.order != unordered
 	var p place
 	for _, cell := range q.shape.Cells() {
 		if cell.IsNone() {
@@ -299,7 +299,7 @@ func (q *geoQuery) each(finder *geo.Finder, fn func(p *place, it *object.ZSetIte
 			}
 			inside := false
 			p.at = geo.At(p.score)
-			if p.metres, inside = finder.Find(p.at, measure); inside && !fn(&p, &it) {
+			if p.rough, inside = q.finder.Find(p.at, measure); inside && !fn(&p, &it) {
 				return
 			}
 		}
@@ -318,8 +318,7 @@ func (q *geoQuery) most() int64 {
 func (q *geoQuery) replyAsMet(c *engine.Ctx) {
 	list, n := c.Defer(), 0
 	if q.exists {
-		finder := q.shape.Finder()
-		q.each(&finder, func(p *place, it *object.ZSetIter) bool {
+		q.each(func(p *place, it *object.ZSetIter) bool {
 			p.member, _ = it.Get()
 			q.reply(c, p)
 			n++
@@ -327,99 +326,6 @@ func (q *geoQuery) replyAsMet(c *engine.Ctx) {
 		})
 	}
 	c.CloseArray(list, n)
-}
-
-// find collects the places inside the shape: with a count only those that come first, with ANY those that are met first.
-func (q *geoQuery) find(found foundPlaces) foundPlaces {
-	most, met := q.most(), 0
-	finder := q.shape.Finder()
-	q.each(&finder, func(p *place, it *object.ZSetIter) bool {
-		key := placeKey{by: q.sortBy(p.metres), met: met, metres: p.metres}
-		met++
-		switch {
-		case int64(len(found)) < most:
-			key.mark = it.Mark()
-			if found = append(found, key); int64(len(found)) == most {
-				found.toHeap()
-			}
-		case key.by < found[0].by:
-			key.mark = it.Mark()
-			found[0] = key
-			found.sink(0)
-		default:
-			return true
-		}
-		full := int64(len(found)) == most
-		if full && q.order == nearestFirst {
-			finder.Narrow(found[0].by)
-		}
-		return !full || !q.any
-	})
-	return found
-}
-
-// sortBy is what a place so far away is sorted by.
-func (q *geoQuery) sortBy(metres float64) float64 {
-	switch q.order {
-	case nearestFirst:
-		return metres
-	case farthestFirst:
-		return -metres
-	}
-	return 0
-}
-
-// placeKey is what a place is sorted by: of places equally far, the one met first comes first.
-type placeKey struct {
-	by     float64 // metres, negative when the farthest comes first
-	met    int     // how many were met before
-	mark   uint64  // of the member
-	metres float64
-}
-
-// placeOf is the place with a key.
-func (q *geoQuery) placeOf(k placeKey) (p place) {
-	p.member, p.score = q.zset.Marked(k.mark)
-	p.metres = k.metres
-	if q.withCoord {
-		p.at = geo.At(p.score)
-	}
-	return p
-}
-
-func comparePlaces(a, b placeKey) int {
-	switch {
-	case a.by < b.by:
-		return -1
-	case a.by > b.by:
-		return 1
-	}
-	return a.met - b.met
-}
-
-// foundPlaces are places that were found. When there are as many as were asked for, they are a heap whose top is the last of
-// them, which gives way to one that comes before it.
-type foundPlaces []placeKey
-
-// toHeap makes them a heap.
-func (f foundPlaces) toHeap() {
-	for i := len(f)/2 - 1; i >= 0; i-- {
-		f.sink(i)
-	}
-}
-
-// sink moves key i down to where it belongs in the heap.
-func (f foundPlaces) sink(i int) {
-	for child := 2*i + 1; child < len(f); child = 2*i + 1 {
-		if child+1 < len(f) && comparePlaces(f[child+1], f[child]) > 0 {
-			child++
-		}
-		if comparePlaces(f[child], f[i]) <= 0 {
-			return
-		}
-		f[i], f[child] = f[child], f[i]
-		i = child
-	}
 }
 
 // reply replies a place.
@@ -435,7 +341,7 @@ func (q *geoQuery) reply(c *engine.Ctx, p *place) {
 	}
 	replyMember(c, p.member)
 	if q.withDist {
-		replyDistance(c, p.metres/q.unit)
+		replyDistance(c, q.finder.Metres(p.at)/q.unit)
 	}
 	if q.withHash {
 		c.ReplyInt(int64(p.score))
@@ -446,7 +352,7 @@ func (q *geoQuery) reply(c *engine.Ctx, p *place) {
 }
 
 // storePlaces sets the target to the places found, with their positions for scores or their distances.
-func (q *geoQuery) storePlaces(c *engine.Ctx, found foundPlaces) {
+func (q *geoQuery) storePlaces(c *engine.Ctx, found []placeKey) {
 	target, event := c.NumKeys()-1, "georadiusstore"
 	if q.form == geoSearchStore {
 		target, event = 0, "geosearchstore"
@@ -457,7 +363,7 @@ func (q *geoQuery) storePlaces(c *engine.Ctx, found foundPlaces) {
 		p := q.placeOf(k)
 		score := p.score
 		if q.storeDist {
-			score = p.metres / q.unit
+			score = q.finder.Metres(p.at) / q.unit
 		}
 		e.Gather(p.member.Text(digits[:0]), score, joinMax)
 	}

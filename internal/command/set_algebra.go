@@ -7,7 +7,6 @@ import (
 	"github.com/covey-db/covey/internal/config"
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/keyspace"
-	"github.com/covey-db/covey/internal/num"
 	"github.com/covey-db/covey/internal/object"
 )
 
@@ -37,14 +36,11 @@ func openSets(c *engine.Ctx, first int, dst []object.Set) (sets []object.Set, mi
 	return dst, missing, true
 }
 
+func bySize(a, b object.Set) int { return a.Len() - b.Len() }
+
 // intersect calls fn for the members that all sets have, until it returns false. It puts the smallest set first.
 func intersect(sets []object.Set, fn func(object.Member) bool) {
-	slices.SortStableFunc(sets, func(a, b object.Set) int { return a.Len() - b.Len() })
-	if len(sets) == 2 && sets[0].Ascending() {
-		at := 0
-		sets[0].Each(func(m object.Member) bool { return !sets[1].HasNext(m, &at) || fn(m) })
-		return
-	}
+	slices.SortStableFunc(sets, bySize)
 	sets[0].EachSifted(sets[1:], true, fn)
 }
 
@@ -63,14 +59,27 @@ func cmdSInter(c *engine.Ctx, first int) {
 		replySet(c, &sets[0])
 		return
 	}
-	list, n := c.Defer(), 0
-	intersect(sets, func(m object.Member) bool {
-		replyMember(c, m)
-		n++
-		return true
-	})
-	c.CloseSet(list, n)
+	r := beginMembers(c)
+	intersect(sets, r.add)
+	r.end()
 }
+
+// memberReply is a reply of members of whom nobody knows how many they will be.
+type memberReply struct {
+	c    *engine.Ctx
+	list engine.Deferred
+	n    int
+}
+
+func beginMembers(c *engine.Ctx) memberReply { return memberReply{c: c, list: c.Defer()} }
+
+func (r *memberReply) add(m object.Member) (more bool) {
+	replyMember(r.c, m)
+	r.n++
+	return true
+}
+
+func (r *memberReply) end() { r.c.CloseSet(r.list, r.n) }
 
 // replySet replies all members.
 func replySet(c *engine.Ctx, s *object.Set) {
@@ -127,23 +136,14 @@ func cmdSInterStore(c *engine.Ctx) {
 		storeSet(c, &e, "sinterstore")
 		return
 	}
-	smallest := slices.MinFunc(sets, func(a, b object.Set) int { return a.Len() - b.Len() })
-	if smallest.Encoding() == keyspace.EncIntset {
+	slices.SortStableFunc(sets, bySize)
+	if sets[0].Encoding() == keyspace.EncIntset {
 		beginResult(c, keyspace.EncIntset, &e)
 	} else {
 		beginResult(c, keyspace.EncListpack, &e)
 	}
-	numbers := true
-	intersect(sets, func(m object.Member) bool {
-		if numbers && !m.IsInt {
-			_, numbers = num.ParseInt(m.Str)
-		}
-		e.AddNew(m)
-		return true
-	})
-	if numbers {
-		e.ToIntset()
-	}
+	e.AddSifted(&sets[0], sets[1:], true)
+	e.MaybeToIntset()
 	storeSet(c, &e, "sinterstore")
 }
 
@@ -189,6 +189,11 @@ func combineSets(c *engine.Ctx, op setOperation, event string) {
 	if !ok {
 		return
 	}
+	// What a listpack leaves is replied in the order in which a set has it: numbers first, and in theirs.
+	if op == setDiff && event == "" && sets[0].Encoding() != keyspace.EncListpack && !subtractsEach(sets) {
+		replyDifference(c, sets)
+		return
+	}
 	var e object.SetEdit
 	beginResult(c, keyspace.EncIntset, &e)
 	if op == setUnion {
@@ -216,8 +221,9 @@ func unite(e *object.SetEdit, sets []object.Set) {
 	}
 }
 
-// subtract adds the members of the first set that no other has.
-func subtract(e *object.SetEdit, sets []object.Set) {
+// subtractsEach tells whether a difference takes less work when the members of the other sets are removed from a copy of the
+// first one than when each member of that is looked up in the others.
+func subtractsEach(sets []object.Set) bool {
 	one, two := 0, 0 // about the work of looking up and of removing
 	for i := range sets {
 		if sets[i].Len() > 0 {
@@ -225,15 +231,25 @@ func subtract(e *object.SetEdit, sets []object.Set) {
 			two += sets[i].Len()
 		}
 	}
-	if one/2 > two {
+	return one/2 > two
+}
+
+// subtract adds the members of the first set that no other has.
+func subtract(e *object.SetEdit, sets []object.Set) {
+	if subtractsEach(sets) {
 		subtractEach(e, sets)
 		return
 	}
-	slices.SortStableFunc(sets[1:], func(a, b object.Set) int { return b.Len() - a.Len() })
-	sets[0].EachSifted(sets[1:], false, func(m object.Member) bool {
-		e.AddNew(m)
-		return true
-	})
+	slices.SortStableFunc(sets[1:], func(a, b object.Set) int { return bySize(b, a) })
+	e.AddSifted(&sets[0], sets[1:], false)
+}
+
+// replyDifference replies the members of the first set that no other has, without making a set of them.
+func replyDifference(c *engine.Ctx, sets []object.Set) {
+	slices.SortStableFunc(sets[1:], func(a, b object.Set) int { return bySize(b, a) })
+	r := beginMembers(c)
+	sets[0].EachSifted(sets[1:], false, r.add)
+	r.end()
 }
 
 // subtractEach adds the members of the first set and removes those of the others: for a first set that is much bigger.

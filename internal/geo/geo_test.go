@@ -108,7 +108,8 @@ func TestCellsCover(t *testing.T) {
 
 func find(s *Shape, p Point) (metres float64, inside bool) {
 	f := s.Finder()
-	return f.Find(p, true)
+	_, inside = f.Find(p, true)
+	return f.Metres(p), inside
 }
 
 // A rough look finds the same as an exact one.
@@ -130,7 +131,8 @@ func TestFind(t *testing.T) {
 			want = d <= s.Radius
 		}
 		f := s.Finder()
-		metres, inside := f.Find(p, true)
+		_, inside := f.Find(p, true)
+		metres := f.Metres(p)
 		if _, rough := f.Find(p, false); inside != want || rough != want || inside && metres != d {
 			t.Fatalf("%v in %+v: %v and %v, at %v m; want %v, %v m", p, s, inside, rough, metres, want, d)
 		}
@@ -149,23 +151,40 @@ func TestRoughSine(t *testing.T) {
 	}
 }
 
-// A finder that was narrowed finds what is not farther away, exactly as before.
+// A finder that was narrowed finds what is not clearly farther away.
 func TestNarrow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Shape{Center: drawPoint(t, "center"), IsBox: rapid.Bool().Draw(t, "box"), Radius: 3e6, Width: 4e6, Height: 4e6}
 		p := At(float64(Score(s.Center)) + float64(rapid.IntRange(0, 1<<46).Draw(t, "off")))
-		d, inside := find(&s, p)
+		f := s.Finder()
+		rough, inside := f.Find(p, true)
 		if !inside {
 			return
 		}
-		f := s.Finder()
-		f.Narrow(d * rapid.SampledFrom([]float64{1 - 1e-8, 1 - 1e-15, 1, 1 + 1e-15, 2}).Draw(t, "reach"))
-		if metres, inside := f.Find(p, true); inside && metres != d || !inside && f.reach > haversineOf(d*(1-1e-9)) {
-			t.Fatalf("%v in %+v: %v at %v m, want %v m", p, s, inside, metres, d)
+		reach := rough * rapid.SampledFrom([]float64{0, 0.5, 1 - 1e-8, 1 - 1e-15, 1, 1 + 1e-15, 2}).Draw(t, "reach")
+		f.Narrow(reach)
+		if _, inside := f.Find(p, true); inside == (Apart(rough, reach) && reach < rough) {
+			t.Fatalf("%v in %+v at %v, reach %v: found %v", p, s, rough, reach, inside)
 		}
-		f.Narrow(d / 2)
-		if _, inside := f.Find(p, true); inside && d > 0 {
-			t.Fatalf("%v in %+v is not passed over", p, s)
+	})
+}
+
+// What rough distances tell apart is in the order of the exact ones.
+func TestApart(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := Shape{Center: drawPoint(t, "center"), Radius: 3e7}
+		p, q := drawPoint(t, "p"), drawPoint(t, "q")
+		if rapid.Bool().Draw(t, "near") {
+			p = At(float64(Score(s.Center)) + float64(rapid.IntRange(0, 1<<20).Draw(t, "off")))
+		}
+		if rapid.Bool().Draw(t, "next") {
+			q = At(float64(Score(p)) + float64(rapid.IntRange(0, 100).Draw(t, "step")))
+		}
+		f := s.Finder()
+		a, _ := f.Find(p, true)
+		b, _ := f.Find(q, true)
+		if Apart(a, b) && (a < b) != (f.Metres(p) < f.Metres(q)) {
+			t.Fatalf("from %v: %v at %v (%v m), %v at %v (%v m)", s.Center, p, a, f.Metres(p), q, b, f.Metres(q))
 		}
 	})
 }

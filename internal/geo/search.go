@@ -41,37 +41,40 @@ func (s *Shape) Finder() Finder {
 // everywhere is more than any haversine.
 const everywhere = 2
 
-// Narrow makes Find pass over what is clearly farther from the center than some metres, inside the shape or not.
-func (f *Finder) Narrow(metres float64) { f.reach = haversineOf(metres) }
+// Narrow makes Find pass over what is clearly farther from the center than something of a rough distance, inside the shape or
+// not.
+func (f *Finder) Narrow(rough float64) { f.reach = rough }
 
 // clearly is the part of a haversine by which it has to differ from another one, so that the distances differ for sure.
 const clearly = 1e-9
 
-// Find says whether a position is inside the shape, and how far it is from the center; without measure that is not told. As
-// a rule a rough look is enough to see whether it is inside: what is to be told has to be exact.
-func (f *Finder) Find(p Point, measure bool) (metres float64, inside bool) {
+// Apart tells whether two rough distances say for sure which of the exact ones is the greater.
+func Apart(a, b float64) bool { return a < b*(1-clearly) || b < a*(1-clearly) }
+
+// Find says whether a position is inside the shape, and how far it is from the center, roughly: a number that grows with the
+// distance. Without measure that is not told. As a rule a rough look is enough to see whether it is inside.
+func (f *Finder) Find(p Point, measure bool) (rough float64, inside bool) {
 	if f.shape.IsBox {
 		if latDistance(p.Lat, f.shape.Center.Lat) > f.shape.Height/2 || !f.insideWidth(p) {
 			return 0, false
 		}
-		switch {
-		case !measure:
-			return 0, true
-		case f.reach < everywhere && f.center.haversine(p) > f.reach*(1+clearly):
-			return 0, false
+		if measure {
+			rough = f.center.haversine(p)
 		}
-		return f.center.distance(p), true
+		return rough, rough <= f.reach*(1+clearly)
 	}
-	rough := f.center.haversine(p)
+	rough = f.center.haversine(p)
 	switch {
 	case rough > min(f.limit, f.reach)*(1+clearly):
 		return 0, false
-	case rough < f.limit*(1-clearly) && !measure:
-		return 0, true
+	case rough < f.limit*(1-clearly):
+		return rough, true
 	}
-	metres = f.center.distance(p)
-	return metres, metres <= f.shape.Radius
+	return rough, f.Metres(p) <= f.shape.Radius
 }
+
+// Metres is the distance of a position from the center.
+func (f *Finder) Metres(p Point) float64 { return f.center.distance(p) }
 
 // insideWidth says whether the position is no more than half the width away from the meridian of the center.
 func (f *Finder) insideWidth(p Point) bool {

@@ -89,11 +89,8 @@ func (s *Set) Has(m Member) bool {
 	return s.Contains(num.AppendInt(text[:0], m.Int))
 }
 
-// Ascending tells whether Each gives numbers in ascending order.
-func (s *Set) Ascending() bool { return s.enc == keyspace.EncIntset }
-
-// HasNext is Has for members that are asked for in ascending order. at is 0 before the first.
-func (s *Set) HasNext(m Member, at *int) (found bool) {
+// hasNext is Has for members that are asked for in ascending order. at is 0 before the first.
+func (s *Set) hasNext(m Member, at *int) (found bool) {
 	if s.enc != keyspace.EncIntset {
 		return s.Has(m)
 	}
@@ -126,6 +123,16 @@ func (s *Set) Each(fn func(Member) bool) {
 func (s *Set) EachText(fn func(text []byte) bool) {
 	var digits [intTextMax]byte
 	s.Each(func(m Member) bool { return fn(m.Text(digits[:0])) })
+}
+
+// isNumbers tells whether all members are texts of numbers.
+func (s *Set) isNumbers() (all bool) {
+	all = true
+	s.EachText(func(text []byte) bool {
+		_, all = num.ParseInt(text)
+		return all
+	})
+	return all
 }
 
 // Random is a member chosen by chance. The set must not be empty.

@@ -7,7 +7,6 @@ import (
 	"github.com/covey-db/covey/internal/enc/intset"
 	"github.com/covey-db/covey/internal/enc/listpack"
 	"github.com/covey-db/covey/internal/enc/table"
-	"github.com/covey-db/covey/internal/invariant"
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/mem"
 	"github.com/covey-db/covey/internal/num"
@@ -35,6 +34,7 @@ type SetEdit struct {
 	scratch  []byte // where small is put when it belongs to no record
 	table    table.Table
 	length   int   // of the table, as the record has it
+	expected int   // members that a table of a small set is to have room for
 	expireAt int64 // of the key
 	enc      keyspace.Encoding
 	own      bool // small, or the table, belongs to no record
@@ -212,6 +212,7 @@ func (e *SetEdit) leaveIntset(n int) {
 func (e *SetEdit) toTable() {
 	small := e.View()
 	e.table = e.newTable()
+	e.table.Reserve(max(small.Len()+1, e.expected))
 	small.EachText(func(text []byte) bool {
 		e.table.Add(e.at.Part.HashMember(text), text)
 		return true
@@ -220,16 +221,15 @@ func (e *SetEdit) toTable() {
 	e.enc, e.own, e.small, e.changed = keyspace.EncHashtable, true, nil, true
 }
 
-// ToIntset makes an intset of a set without a key whose members are all numbers, unless there are too many.
-func (e *SetEdit) ToIntset() {
+// MaybeToIntset makes an intset of a set without a key whose members are all numbers, unless there are too many.
+func (e *SetEdit) MaybeToIntset() {
 	s := e.View()
-	if e.enc == keyspace.EncIntset || int64(s.Len()) > min(e.limits.SetIntset.Load(), intsetMax) {
+	if e.enc == keyspace.EncIntset || int64(s.Len()) > min(e.limits.SetIntset.Load(), intsetMax) || !s.isNumbers() {
 		return
 	}
 	numbers := make([]int64, 0, s.Len())
 	s.EachText(func(text []byte) bool {
-		v, ok := num.ParseInt(text)
-		invariant.That(ok, "object: an intset is to be made of what is no number")
+		v, _ := num.ParseInt(text)
 		numbers = append(numbers, v)
 		return true
 	})

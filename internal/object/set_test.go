@@ -213,7 +213,7 @@ func (m *setModel) toIntset(t *rapid.T) {
 		return true
 	})
 	if numbers {
-		e.ToIntset()
+		e.MaybeToIntset()
 		if fits := int64(e.Len()) <= m.limits.SetIntset.Load(); fits != (e.Encoding() == keyspace.EncIntset) {
 			t.Fatalf("%d numbers in encoding %d", e.Len(), e.Encoding())
 		}

@@ -69,18 +69,26 @@ func (t *Table) locate(tag uint64, member []byte) (at place) {
 	}
 }
 
+// placeFor is the place for a member that is known not to be there.
+func (t *Table) placeFor(tag uint64) (at place) {
+	if at.word = t.segmentOf(tag); at.word == 0 {
+		return at
+	}
+	at.seg = t.arena.TailWords(at.word.ref())
+	at.head = at.seg[0]
+	at.i = at.word.home(tag)
+	for cellTag(at.seg[at.i]) < tag {
+		at.i++
+	}
+	return at
+}
+
 // insert puts a cell at the place where a search for its member has ended.
 func (t *Table) insert(at *place, cell uint64) {
 	tag := cellTag(cell)
 	for at.word == 0 || headEntries(at.head) >= at.word.limit(headCells(at.head)) || !insertCell(at.seg, at.i, cell) {
 		t.grow(tag)
-		at.word = t.segmentOf(tag)
-		at.seg = t.arena.TailWords(at.word.ref())
-		at.head = at.seg[0]
-		at.i = at.word.home(tag)
-		for cellTag(at.seg[at.i]) < tag {
-			at.i++
-		}
+		*at = t.placeFor(tag)
 	}
 	t.addCount(1)
 	if isFixed(cell) {
@@ -103,6 +111,18 @@ func (t *Table) remove(at *place) {
 func (t *Table) Reserve(entries int) {
 	if t.head[headSegment] == 0 {
 		t.setTop(t.newSegment(wordsFor(min(entries, t.wordsMax*3/4)), 0))
+	}
+}
+
+// Fit gives back what Reserve has made too much of.
+func (t *Table) Fit() {
+	w := t.top()
+	if w == 0 || w.isDirectory() {
+		return
+	}
+	seg := t.segment(w)
+	if words := wordsFor(entriesOf(seg)); words < len(seg)*3/4 {
+		t.replace(0, w, t.rebuild(words, 0, boundOf(seg), cellsOf(seg), nil))
 	}
 }
 

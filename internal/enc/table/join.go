@@ -7,9 +7,9 @@ import (
 	"github.com/covey-db/covey/internal/mem"
 )
 
-// This file holds the comparison of tables of Members whose members are hashed alike. As a cell has the part of the hash that says where
-// it lies, a member of one table is looked up in another without hashing it again; and as both are in the order of their
-// tags, the cells that are asked for come one after the other.
+// This file holds the comparison of tables of Members whose members are hashed alike. As a cell has the part of the hash that
+// says where it lies, a member of one table is looked up in another, or put into it, without hashing it again; and as both are
+// in the order of their tags, the cells that are asked for come one after the other.
 
 // batchMax is how many entries are compared at a time: what the processor can wait for at once.
 const batchMax = 16
@@ -55,6 +55,19 @@ func (b *Batch) Len() int { return b.n }
 
 // Member is the i-th of the members.
 func (b *Batch) Member(i int) []byte { return plainMember(b.arena, cellRef(b.cells[i])) }
+
+// AddBatch adds the members of a batch of a table that hashes alike; none of them is there.
+func (t *Table) AddBatch(b *Batch) {
+	invariant.That(t.layout == Members, "table: members are added to a table that has more")
+	for _, cell := range b.cells[:b.n] {
+		from := decode(b.arena.Tail(cellRef(cell)), cellRef(cell), Members, false)
+		n := from.Size()
+		ref := t.alloc(n)
+		copy(t.arena.Bytes(ref, n), from.b)
+		at := t.placeFor(cellTag(cell))
+		t.insert(&at, makeCell(cellTag(cell), ref, false))
+	}
+}
 
 // Sift leaves those members in the batch that the table o has; with has false, those that it has not. Both tables
 // must hash alike.

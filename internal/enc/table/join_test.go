@@ -7,7 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What two tables share is what two maps share, in the order of the first; few bits of hash make many tags the same.
+// What two tables share is what two maps share, in the order of the first, and a table made of that has it; few bits of hash
+// make many tags the same.
 func TestSiftDoesWhatMapsDo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		segmentMax, hashBits := rapid.SampledFrom([]int{16, 64, wordsMax}).Draw(t, "segment"), rapid.SampledFrom([]int{4, 10, 64}).Draw(t, "bits")
@@ -35,9 +36,12 @@ func TestSiftDoesWhatMapsDo(t *testing.T) {
 				}
 				return true
 			})
+			made := newModel(Members, segmentMax, hashBits)
+			made.t.Reserve(rapid.IntRange(0, 300).Draw(t, "room"))
 			var batch Batch
 			a.t.EachBatch(&batch, func() bool {
 				batch.Sift(&b.t, has)
+				made.t.AddBatch(&batch)
 				for i := range batch.Len() {
 					got = append(got, string(batch.Member(i)))
 				}
@@ -46,6 +50,12 @@ func TestSiftDoesWhatMapsDo(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Fatalf("with has %v: %q, want %q", has, got, want)
 			}
+			made.t.Fit()
+			for _, name := range want {
+				made.fields[name] = field{}
+			}
+			made.check(t)
+			made.close(t, 100)
 		}
 	})
 }

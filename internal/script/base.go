@@ -45,7 +45,7 @@ func baseCollect(c *call) {
 	case "collect", "stop", "restart", "setpause", "setstepmul":
 		c.Return(num(0))
 	case "step":
-		c.Return(lua.LTrue)
+		c.Return(lua.LFalse) // never at the end of a cycle
 	default:
 		c.BadArg(0, "invalid option '"+opt+"'")
 	}
@@ -57,10 +57,7 @@ func baseError(c *call) {
 	v := c.Arg(0)
 	level := c.OptInt(1, 1)
 	if s, ok := toText(v); ok && level > 0 {
-		if where := c.L.Where(level); where != "" && !strings.HasPrefix(where, "[G]") {
-			s = where + " " + s
-		}
-		v = lua.LString(s)
+		v = lua.LString(c.place(level) + s)
 	}
 	c.Throw(v)
 }
@@ -131,7 +128,7 @@ func baseGetmetatable(c *call) {
 		return
 	}
 	if _, ok := v.(lua.LString); ok {
-		c.Return(c.vm.view(m, nil))
+		c.Return(c.vm.stringMeta)
 		return
 	}
 	c.Return(m)
@@ -174,10 +171,12 @@ func baseNewproxy(c *call) {
 	switch v := c.Arg(0).(type) {
 	case *lua.LUserData:
 		u.Metatable = v.Metatable
-	default:
-		if lua.LVAsBool(v) {
+	case lua.LBool, *lua.LNilType:
+		if v == lua.LTrue {
 			u.Metatable = c.L.NewTable()
 		}
+	default:
+		c.BadArg(0, "boolean or proxy expected")
 	}
 	c.Return(u)
 }
@@ -272,18 +271,25 @@ func ipairsStep(c *call) {
 }
 
 func basePcall(c *call) {
-	c.Any(0)
-	c.vm.enter(c.L)
-	nested := c.vm.watch.nested
-	err := c.L.PCall(c.n-1, lua.MultRet, nil)
-	c.vm.watch.nested = nested
-	c.vm.leave()
-	if err != nil {
+	if err := c.protect(c.Any(0), c.n-1); err != nil {
 		c.Return(lua.LFalse, c.thrown(err))
 		return
 	}
 	c.L.Insert(lua.LTrue, 1)
 	c.out = c.L.GetTop()
+}
+
+// protect calls a function that lies on the stack with its arguments, and catches what it throws.
+func (c *call) protect(fn lua.LValue, args int) error {
+	if fn.Type() != lua.LTFunction && c.L.GetMetaField(fn, "__call") == lua.LNil {
+		return &lua.ApiError{Type: lua.ApiErrorRun, Object: lua.LString("attempt to call a " + fn.Type().String() + " value")}
+	}
+	c.vm.enter(c.L)
+	nested := c.vm.watch.nested
+	err := c.L.PCall(args, lua.MultRet, c.vm.handler)
+	c.vm.watch.nested = nested
+	c.vm.leave()
+	return err
 }
 
 // thrown is what a script catches. An error of a command is a table; scripts of old expect its text.
@@ -308,11 +314,7 @@ func baseXpcall(c *call) {
 	fn, handler := c.Arg(0), c.Arg(1)
 	c.L.SetTop(0)
 	c.L.Push(fn)
-	c.vm.enter(c.L)
-	nested := c.vm.watch.nested
-	err := c.L.PCall(0, lua.MultRet, nil)
-	c.vm.watch.nested = nested
-	c.vm.leave()
+	err := c.protect(fn, 0)
 	if err == nil {
 		c.L.Insert(lua.LTrue, 1)
 		c.out = c.L.GetTop()
@@ -322,7 +324,14 @@ func baseXpcall(c *call) {
 	if e, ok := err.(*lua.ApiError); ok {
 		obj = e.Object
 	}
-	c.Return(lua.LFalse, c.Call(handler, obj))
+	c.L.SetTop(0)
+	c.L.Push(handler)
+	c.L.Push(obj)
+	if c.protect(handler, 1) != nil {
+		c.Return(lua.LFalse, lua.LString("error in error handling"))
+		return
+	}
+	c.Return(lua.LFalse, c.L.Get(1))
 }
 
 func baseRawequal(c *call) { c.Return(lua.LBool(c.L.RawEqual(c.Any(0), c.Any(1)))) }
@@ -331,7 +340,10 @@ func baseRawget(c *call) { c.Return(c.Table(0).RawGet(c.Any(1))) }
 
 func baseRawset(c *call) {
 	t := c.Writable(0)
-	c.Any(1)
+	if c.Any(1) == lua.LNil {
+		c.Any(2)
+		c.Throw(lua.LString("table index is nil"))
+	}
 	c.vm.set(t, c.Arg(1), c.Any(2))
 	c.Return(t)
 }

@@ -62,20 +62,43 @@ func (c *call) Arg(i int) lua.LValue {
 	return c.L.Get(i + 1)
 }
 
-// Fail raises an error with the place of the call in front.
+// Fail raises an error with the place of the call in front, if it is a script that calls.
 func (c *call) Fail(format string, args ...any) {
 	if len(args) > 0 {
 		format = fmt.Sprintf(format, args...)
 	}
-	c.L.RaiseError("%s", format)
+	c.Throw(lua.LString(c.place(1) + format))
+}
+
+// place is where the function at a level is, to stand in front of an error; "" when it is none of a script.
+func (c *call) place(level int) string {
+	where := c.L.Where(level)
+	if where == "" || strings.HasPrefix(where, "[G]") {
+		return ""
+	}
+	return where + " "
 }
 
 // Throw raises a value as it is.
 func (c *call) Throw(v lua.LValue) { c.L.Error(v, 0) }
 
-// BadArg raises the error of an argument.
+// BadArg raises the error of an argument. The function is called what the script calls it.
 func (c *call) BadArg(i int, text string) {
-	c.Fail("bad argument #%d to '%s' (%s)", i+1, c.name, text)
+	name := "?"
+	if f, ok := frameAt(c.L, 1); ok {
+		name = c.name
+		how, as := f.calledAs()
+		if as != "" {
+			name = as
+		}
+		if how == "method" {
+			if i == 0 {
+				c.Fail("calling '%s' on bad self (%s)", name, text)
+			}
+			i--
+		}
+	}
+	c.Fail("bad argument #%d to '%s' (%s)", i+1, name, text)
 }
 
 func (c *call) wrongType(i int, wanted string) {

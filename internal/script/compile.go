@@ -366,17 +366,28 @@ func concatPairs(L *lua.LState, vm *VM, n int) int {
 			h = L.GetMetaField(right, "__concat")
 		}
 		if h == lua.LNil {
-			culprit := right
+			culprit, at := right, i+1
 			if !ok1 {
-				culprit = left
+				culprit, at = left, i
 			}
-			L.RaiseError("attempt to concatenate a %s value", culprit.Type())
+			c := call{L: L, vm: vm}
+			c.Fail("attempt to concatenate %s", argument(L, at, culprit))
 		}
 		c := call{L: L, vm: vm}
 		right = c.Call(h, left, right)
 	}
 	L.Push(right)
 	return 1
+}
+
+// argument says what an argument of a function of ours is that scripts do not know of.
+func argument(L *lua.LState, i int, v lua.LValue) string {
+	kind := v.Type().String()
+	f, ok := frameAt(L, 1)
+	if !ok {
+		return "a " + kind + " value"
+	}
+	return f.value(f.at(f.pc).a+i, kind)
 }
 
 // arrayGapMax is how far an index may lie behind the end of an array until the space between is charged.

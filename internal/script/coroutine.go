@@ -18,7 +18,9 @@ func (vm *VM) openCoroutine() {
 	create := t.RawGetString("create").(*lua.LFunction).GFunction
 	wrap := t.RawGetString("wrap").(*lua.LFunction).GFunction
 	resume := t.RawGetString("resume").(*lua.LFunction).GFunction
+	yield := t.RawGetString("yield").(*lua.LFunction).GFunction
 	t.RawSetString("create", L.NewFunction(func(L *lua.LState) int {
+		vm.checkBody(L, "create")
 		vm.charge(threadBytes)
 		n := create(L)
 		L.Get(-1).(*lua.LState).SetContext(L.Context())
@@ -30,9 +32,20 @@ func (vm *VM) openCoroutine() {
 		n := resume(L)
 		vm.watch.nested = nested
 		vm.leave()
+		if text, ok := L.Get(-1).(lua.LString); ok && n == 2 && L.Get(-2) == lua.LFalse {
+			L.Pop(1)
+			L.Push(lua.LString(reword(string(text))))
+		}
 		return n
 	}))
+	t.RawSetString("yield", L.NewFunction(func(L *lua.LState) int {
+		if L.Parent == nil {
+			L.Error(lua.LString("attempt to yield across metamethod/C-call boundary"), 0)
+		}
+		return yield(L)
+	}))
 	t.RawSetString("wrap", L.NewFunction(func(L *lua.LState) int {
+		vm.checkBody(L, "wrap")
 		vm.charge(threadBytes)
 		wrap(L)
 		inner := L.Get(-1).(*lua.LFunction)
@@ -51,4 +64,12 @@ func (vm *VM) openCoroutine() {
 		return 1
 	}))
 	vm.globals.RawSetString("coroutine", vm.view(t, nil))
+}
+
+// checkBody demands that the first argument is a function of the script.
+func (vm *VM) checkBody(L *lua.LState, name string) {
+	if f, ok := L.Get(1).(*lua.LFunction); !ok || f.IsG {
+		c := call{L: L, vm: vm, name: name}
+		c.BadArg(0, "Lua function expected")
+	}
 }

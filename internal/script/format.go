@@ -94,7 +94,7 @@ func (c *call) formatOne(out *bytes.Buffer, sp formatSpec, arg int) {
 	switch sp.verb {
 	case 'c':
 		sp.zero = false
-		sp.pad(out, string([]byte{byte(c.Int(arg))}))
+		sp.pad(out, cString(string([]byte{byte(c.Int(arg))})))
 	case 'd', 'i':
 		sp.integer(out, strconv.FormatInt(int64(cut(c.Num(arg))), 10))
 	case 'o':
@@ -116,6 +116,9 @@ func (c *call) formatOne(out *bytes.Buffer, sp formatSpec, arg int) {
 		quote(out, c.Str(arg))
 	case 's':
 		s := c.Str(arg)
+		if sp.prec >= 0 || len(s) < longText {
+			s = cString(s)
+		}
 		if sp.prec >= 0 && sp.prec < len(s) {
 			s = s[:sp.prec]
 		}
@@ -130,12 +133,19 @@ func (c *call) formatOne(out *bytes.Buffer, sp formatSpec, arg int) {
 	}
 }
 
+// toUint is cut for numbers without sign: what does not fit becomes 0.
 func toUint(f float64) uint64 {
-	if f >= 9223372036854775808 && f < 18446744073709551616 {
+	switch {
+	case f < 9223372036854775808:
+		return uint64(cut(f))
+	case f < 18446744073709551616:
 		return uint64(f)
 	}
-	return uint64(cut(f))
+	return 0
 }
+
+// longText is from where on a string without a precision is written as it is.
+const longText = 100
 
 // pad writes s at its width.
 func (sp *formatSpec) pad(out *bytes.Buffer, s string) {

@@ -264,7 +264,7 @@ func TestSandbox(t *testing.T) {
 		"local g = getfenv(0) g.x = 1", "setfenv(0, {})", "_G.print = 1", "string.rep = nil", "redis.call = nil", "_G['string'] = 1",
 		"local m = getmetatable(getmetatable(_G)) m.x = 1", "KEYS = 1", "getfenv(string.rep).x = 1", "coroutine.create = 1", "math.random = 1",
 		"for k, v in pairs(_G) do if type(v) == 'table' and k ~= '_G' then v.x = 1 end end", "local _, f = next(string) getfenv(f).x = 1",
-		"getmetatable(getmetatable('').__index).x = 1", "debug.getregistry()", "io.open('/etc/passwd')", "os.execute('true')", "require('os')",
+		"getmetatable(getmetatable('').__index).x = 1", "getmetatable('').__index.x = 1", "rawset(getmetatable('').__index, 'rep', 1)", "debug.getregistry()", "io.open('/etc/passwd')", "os.execute('true')", "require('os')",
 		"package.loadlib('x', 'y')", "dofile('/etc/passwd')", "loadfile('/etc/passwd')", "channel.make()", "_printregs()", "module('x')",
 		"loadstring('\\27Lua')()", "string.dump(string.rep)",
 	} {

@@ -13,9 +13,11 @@ func (vm *VM) openString() {
 		"gmatch": strGmatch, "gsub": strGsub, "len": strLen, "lower": strLower, "match": strMatch, "rep": strRep,
 		"reverse": strReverse, "sub": strSub, "upper": strUpper,
 	})
-	meta := vm.L.NewTable()
+	meta, shown := vm.L.NewTable(), vm.L.NewTable()
 	meta.RawSetString("__index", lib)
 	vm.L.SetMetatable(lua.LString(""), meta)
+	shown.RawSetString("__index", vm.globals.RawGetString("string"))
+	vm.stringMeta = vm.view(shown, nil)
 }
 
 // position turns a place from the end into one from the start.

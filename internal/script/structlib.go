@@ -95,10 +95,8 @@ func structPack(c *call) {
 	l := layout{c: c, fmt: c.Str(0), align: 1}
 	var out []byte
 	arg := 1
-	if c.n == 1 {
-		c.L.Push(lua.LNil) // what is missing counts as nil
-		c.n++
-	}
+	c.L.Push(lua.LNil) // the first argument that is missing counts as nil
+	c.n++
 	for {
 		opt, size, pad, ok := l.next(len(out))
 		if !ok {
@@ -184,8 +182,11 @@ func structUnpack(c *call) {
 	l := layout{c: c, fmt: c.Str(0), align: 1}
 	data := c.Str(1)
 	pos := c.OptInt(2, 1)
-	if pos <= 0 {
+	switch {
+	case pos == 0:
 		c.BadArg(2, "offset must be 1 or greater")
+	case pos < 0:
+		pos = math.MaxInt // the reference implementation has offsets without sign
 	}
 	pos--
 	var list []lua.LValue

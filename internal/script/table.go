@@ -138,6 +138,8 @@ func (s *sorter) Less(i, j int) bool {
 	s.c.Burn()
 	if t1, t2 := a.Type(), b.Type(); t1 != t2 {
 		s.c.Throw(lua.LString("attempt to compare " + t1.String() + " with " + t2.String()))
+	} else if t1 != lua.LTNumber && t1 != lua.LTString && s.c.L.GetMetaField(a, "__lt") == lua.LNil {
+		s.c.Throw(lua.LString("attempt to compare two " + t1.String() + " values"))
 	}
 	return s.c.L.LessThan(a, b)
 }

@@ -6,7 +6,6 @@ package script
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -55,15 +54,16 @@ type VM struct {
 	L     *lua.LState
 	watch *watch
 
-	opts    Options
-	globals *lua.LTable                 // what scripts see through env
-	env     *lua.LTable                 // read-only
-	envMeta *lua.LTable                 // metatable of env
-	loadAPI *lua.LTable                 // what a library sees while it is loaded
-	views   map[*lua.LTable]*lua.LTable // read-only tables and what stands behind them
-	nextFn  *lua.LFunction
-	handler *lua.LFunction
-	rng     uint64
+	opts       Options
+	globals    *lua.LTable                 // what scripts see through env
+	env        *lua.LTable                 // read-only
+	envMeta    *lua.LTable                 // metatable of env
+	loadAPI    *lua.LTable                 // what a library sees while it is loaded
+	views      map[*lua.LTable]*lua.LTable // read-only tables and what stands behind them
+	nextFn     *lua.LFunction
+	stringMeta *lua.LTable // the metatable of strings as scripts see it: read-only, and so is all it leads to
+	handler    *lua.LFunction
+	rng        uint64
 
 	host        Host         // of the script that runs, or of the last one
 	onLook      func()       // its Look
@@ -186,7 +186,8 @@ func (vm *VM) failure(err error) *Failure {
 	return f
 }
 
-// rewordings are texts of the interpreter and what the reference implementation says instead.
+// rewordings are texts of the interpreter and what the reference implementation says instead, where the instruction that
+// failed cannot be seen any more: that of a coroutine.
 var rewordings = []struct {
 	from *regexp.Regexp
 	to   string
@@ -194,14 +195,15 @@ var rewordings = []struct {
 	{regexp.MustCompile(`cannot perform \w+ operation between (string) and (?:number|string)$`), "attempt to perform arithmetic on a $1 value"},
 	{regexp.MustCompile(`cannot perform \w+ operation between (?:number|string) and (\w+)$`), "attempt to perform arithmetic on a $1 value"},
 	{regexp.MustCompile(`cannot perform \w+ operation between (\w+) and \w+$`), "attempt to perform arithmetic on a $1 value"},
-	{regexp.MustCompile(`attempt to index a non-table object\((\w+)\) with key '.*'$`), "attempt to index a $1 value"},
-	{regexp.MustCompile(`attempt to call a non-function object$`), "attempt to call a nil value"},
+	{indexText, "attempt to index a $1 value"},
+	{regexp.MustCompile(notCallable + `$`), "attempt to call a nil value"},
 	{regexp.MustCompile(`__len undefined$`), "attempt to get length of a nil value"},
 	{regexp.MustCompile(`__unm undefined$`), "attempt to perform arithmetic on a nil value"},
-	{regexp.MustCompile(`for statement (init|limit|step) must be a number$`), "'for' $1 must be a number"},
-	{regexp.MustCompile(`attempt to compare (table|boolean|nil|function|userdata|thread) with (?:table|boolean|nil|function|userdata|thread)$`), "attempt to compare two $1 values"},
+	{regexp.MustCompile(`for statement init must be a number$`), "'for' initial value must be a number"},
+	{regexp.MustCompile(`for statement (limit|step) must be a number$`), "'for' $1 must be a number"},
 	{regexp.MustCompile(`too many recursions in (gettable|settable)$`), "loop in $1"},
 	{regexp.MustCompile(`can not resume a dead thread$`), "cannot resume dead coroutine"},
+	{regexp.MustCompile(`can not resume a running thread$`), "cannot resume running coroutine"},
 	{regexp.MustCompile(`^(lua callstack|registry) overflow$`), "stack overflow"},
 }
 
@@ -212,11 +214,20 @@ func reword(text string) string {
 			return r.from.ReplaceAllString(text, r.to)
 		}
 	}
+	if m := compareText.FindStringSubmatchIndex(text); m != nil && text[m[2]:m[3]] == text[m[4]:m[5]] {
+		return text[:m[0]] + "attempt to compare two " + text[m[2]:m[3]] + " values"
+	}
 	return text
 }
 
 // noteError is called before the stack is unwound, with what was thrown.
 func (vm *VM) noteError(L *lua.LState) int {
+	if s, ok := L.Get(-1).(lua.LString); ok {
+		if f, ok := frameAt(L, 1); ok {
+			L.Pop(1)
+			L.Push(lua.LString(f.blame(string(s))))
+		}
+	}
 	for level := 1; ; level++ {
 		d, ok := L.GetStack(level)
 		if !ok {
@@ -225,56 +236,11 @@ func (vm *VM) noteError(L *lua.LState) int {
 		if fn, err := L.GetInfo("Slf", d, nil); err == nil {
 			if f, ok := fn.(*lua.LFunction); ok && !f.IsG {
 				vm.where = place0{"@" + d.Source, d.CurrentLine}
-				nameCall(L, f.Proto, d.CurrentLine)
 				break
 			}
 		}
 	}
 	return 1
-}
-
-// nameCall tells in the error on top of the stack what was called that cannot be, if the line has one call only.
-func nameCall(L *lua.LState, p *lua.FunctionProto, line int) {
-	s, ok := L.Get(-1).(lua.LString)
-	head, isCall := strings.CutSuffix(string(s), "attempt to call a non-function object")
-	if !ok || !isCall {
-		return
-	}
-	name, n := "", 0
-	for _, c := range p.DbgCalls {
-		if c.Pc < len(p.DbgSourcePositions) && p.DbgSourcePositions[c.Pc] == line {
-			name = c.Name
-			n++
-		}
-	}
-	if n != 1 || name == "" || strings.ContainsAny(name, "?\x00") {
-		return
-	}
-	L.Pop(1)
-	L.Push(lua.LString(head + "attempt to call " + kindOf(p, name, line) + " '" + name + "' (a nil value)"))
-}
-
-// kindOf says how a line gets at what it calls by a name.
-func kindOf(p *lua.FunctionProto, name string, line int) string {
-	for pc, inst := range p.Code {
-		if p.DbgSourcePositions[pc] != line {
-			continue
-		}
-		bx := int(inst & 0x3ffff)
-		if int(inst>>26) == lua.OP_GETGLOBAL && bx < len(p.Constants) && p.Constants[bx] == lua.LString(name) {
-			return "global"
-		}
-		if int(inst>>26) == lua.OP_SELF {
-			return "method"
-		}
-	}
-	if slices.Contains(p.DbgUpvalues, name) {
-		return "upvalue"
-	}
-	if slices.ContainsFunc(p.DbgLocals, func(l *lua.DbgLocalInfo) bool { return l.Name == name }) {
-		return "local"
-	}
-	return "field"
 }
 
 // Stop ends the script that runs; any goroutine may call it.

@@ -37,6 +37,7 @@ func TestSiftDoesWhatMapsDo(t *testing.T) {
 				return true
 			})
 			made := newModel(Members, segmentMax, hashBits)
+			made.seed = a.seed
 			made.t.Reserve(rapid.IntRange(0, 300).Draw(t, "room"))
 			var batch Batch
 			a.t.EachBatch(&batch, func() bool {

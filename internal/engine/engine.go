@@ -17,6 +17,7 @@ import (
 	"github.com/covey-db/covey/internal/acl"
 	"github.com/covey-db/covey/internal/clock"
 	"github.com/covey-db/covey/internal/keyspace"
+	"github.com/covey-db/covey/internal/mem"
 	"github.com/covey-db/covey/internal/observe"
 	"github.com/covey-db/covey/internal/slot"
 	"github.com/covey-db/covey/internal/spec"
@@ -46,6 +47,7 @@ type Engine struct {
 	ClientMemory ClientMemory
 	Log          *Log
 	Gate         Gate
+	Buffers      mem.Buffers // off the heap, of large input and replies
 	Stats        Stats
 	SlotStats    SlotStats
 	Errors       ErrorStats

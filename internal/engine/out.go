@@ -18,7 +18,7 @@ type Out struct {
 // Len is the number of bytes waiting.
 func (o *Out) Len() int { return o.size + len(o.buf) }
 
-// Reset forgets everything; buffers that grew large are given to the collector.
+// Reset forgets everything; a buffer that grew large is left to the collector.
 func (o *Out) Reset() {
 	const keepBytes = 1 << 20 // one worker keeps at most this
 	if cap(o.buf) > keepBytes {
@@ -50,16 +50,20 @@ func (o *Out) Single() ([]byte, bool) { return o.buf, len(o.segs) == 0 }
 // addSegment seals the buffer and adds a copy of b behind it.
 func (o *Out) addSegment(b []byte) {
 	o.seal()
-	o.segs = append(o.segs, append(o.make(len(b)), b...))
+	var seg []byte
+	if o.spare != nil {
+		seg = o.spare.Get(len(b), len(b))
+	}
+	o.segs = append(o.segs, append(seg, b...))
 	o.size += len(b)
 }
 
-// make returns an empty buffer with room for n bytes.
-func (o *Out) make(n int) []byte {
+// room returns an empty buffer for the small replies that come next.
+func (o *Out) room(n int) []byte {
 	if o.spare == nil {
 		return make([]byte, 0, n)
 	}
-	return o.spare.Get(n, n)
+	return o.spare.Plain(n)
 }
 
 // unneeded takes a segment back.
@@ -74,6 +78,7 @@ func (o *Out) give(pieces [][]byte) {
 	for _, p := range pieces {
 		if len(p) < takenBytesMin {
 			o.buf = append(o.buf, p...)
+			o.unneeded(p)
 			continue
 		}
 		o.seal()
@@ -91,7 +96,7 @@ func (o *Out) sealFor(size int) {
 	}
 	o.segs = append(o.segs, o.buf)
 	o.size += len(o.buf)
-	o.buf = o.make(size)
+	o.buf = o.room(size)
 }
 
 // PieceBytes is how long the buffer of a reply of many elements becomes before it is sealed: it would be moved again and
@@ -113,10 +118,15 @@ func (o *Out) cutBack(m outMark) {
 		return
 	}
 	// The buffer of that time was sealed as segment m.segs (or was empty then).
+	gone := o.segs[m.segs:]
 	if m.buf > 0 {
-		o.buf = o.segs[m.segs][:m.buf]
+		o.unneeded(o.buf)
+		o.buf, gone = gone[0][:m.buf], gone[1:]
 	} else {
 		o.buf = o.buf[:0]
+	}
+	for _, seg := range gone {
+		o.unneeded(seg)
 	}
 	clear(o.segs[m.segs:])
 	o.segs = o.segs[:m.segs]
@@ -151,13 +161,13 @@ func (o *Out) bytesSince(m outMark) []byte {
 // takenBytesMin is the size from which a buffer is given away instead of copied.
 const takenBytesMin = 16 << 10
 
-// Take empties the Out and returns its pieces, which belong to the caller.
+// Take empties the Out and returns its pieces, which belong to the caller: they are for a Spare when they were sent.
 func (o *Out) Take() [][]byte {
 	pieces := o.segs
 	switch {
 	case len(o.buf) >= takenBytesMin:
 		pieces = append(pieces, o.buf)
-		o.buf = o.make(bigReplyBytes)
+		o.buf = o.room(bigReplyBytes)
 	case len(o.buf) > 0:
 		pieces = append(pieces, append([]byte(nil), o.buf...))
 		o.buf = o.buf[:0]

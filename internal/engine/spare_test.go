@@ -1,6 +1,11 @@
 package engine
 
-import "testing"
+import (
+	"bytes"
+	"testing"
+
+	"github.com/covey-db/covey/internal/mem"
+)
 
 func TestSpareBuffers(t *testing.T) {
 	var s Spare
@@ -44,5 +49,32 @@ func TestSpareIsForgottenWhenUnused(t *testing.T) {
 	s.Tidy()
 	if s.Held() || s.bytes != 0 {
 		t.Error("a buffer that nobody asked for is kept")
+	}
+}
+
+// Buffers for very large values lie off the heap, grow without a copy, and are given back at once when they are not kept.
+func TestSpareOffTheHeap(t *testing.T) {
+	var m mem.Buffers
+	s := Spare{buffers: &m}
+	if b := s.Get(offHeapMin-1, 64<<20); m.Has(b) || m.Held() != 0 {
+		t.Fatal("what is only wished for is taken")
+	}
+	b := append(s.Get(offHeapMin, offHeapMin), bytes.Repeat([]byte("v"), offHeapMin)...)
+	b = s.Grow(b, spareBytesMax+1, spareBytesMax+1)
+	if !m.Has(b) || len(b) != offHeapMin || bytes.Count(b, []byte("v")) != offHeapMin || cap(b) <= spareBytesMax {
+		t.Fatal("a buffer did not grow as it should")
+	}
+	if s.Put(b); m.Held() != 0 || s.Held() {
+		t.Fatal("a buffer that is too large to be kept is held")
+	}
+	s.Put(s.Get(2<<20, 2<<20))
+	if b := s.Plain(2 << 20); m.Has(b) {
+		t.Fatal("a buffer for who appends and forgets lies off the heap")
+	}
+	if !s.Held() || m.Held() != 2<<20 {
+		t.Fatal("a buffer is not kept")
+	}
+	if s.Drop(); m.Held() != 0 || !m.Has(s.Get(offHeapMin, offHeapMin)) {
+		t.Fatal("a Spare that has dropped its buffers does not go on")
 	}
 }

@@ -66,7 +66,7 @@ func Usable(n int) int {
 	case n <= runBytesMax:
 		return (n + pageSize - 1) &^ (pageSize - 1)
 	default:
-		return (n + systemPage - 1) &^ (systemPage - 1)
+		return wholePages(n)
 	}
 }
 

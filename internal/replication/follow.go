@@ -242,7 +242,8 @@ func (f *follower) attempt(ctx context.Context) error {
 		return ctx.Err()
 	}
 	f.state.Store(int32(linkHandshake))
-	p := &primaryConn{f: f, conn: conn, timeout: s.Timeout}
+	p := &primaryConn{f: f, conn: conn, timeout: s.Timeout, spare: f.m.e.NewSpare()}
+	defer p.release()
 	if err := p.greet(s); err != nil {
 		return err
 	}
@@ -257,15 +258,29 @@ type primaryConn struct {
 	f       *follower
 	conn    net.Conn
 	timeout time.Duration
-	buf     []byte    // read, not used
+	buf     []byte // read, not used
+	spare   engine.Spare
 	mail    *linkMail // for the session that applies the stream; nil before
 }
 
+// release gives the buffer back.
+func (p *primaryConn) release() {
+	p.spare.Put(p.buf)
+	p.spare.Drop()
+	p.buf = nil
+}
+
+// roomyMin is from how much room on a buffer is given back when nothing is in it.
+const roomyMin = 1 << 20
+
+// more reads once, behind what is there.
 func (p *primaryConn) more() error {
+	if len(p.buf) == 0 && cap(p.buf) >= roomyMin {
+		p.release()
+	}
 	if cap(p.buf)-len(p.buf) < 4096 {
-		grown := make([]byte, len(p.buf), 2*len(p.buf)+64<<10)
-		copy(grown, p.buf)
-		p.buf = grown
+		want := 2*len(p.buf) + 64<<10
+		p.buf = p.spare.Grow(p.buf, want, want)
 	}
 	if !p.arm() {
 		return nil

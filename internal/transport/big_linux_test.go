@@ -1,10 +1,14 @@
 package transport
 
 import (
+	"bytes"
+	"io"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/covey-db/covey/internal/testkit/inproc"
 )
 
 // TestBigValuesKeepTheirBytes sends values of many sizes to and fro in pipelines, so that buffers are used again while other
@@ -62,4 +66,60 @@ func TestBigValuesKeepTheirBytes(t *testing.T) {
 		}
 		all.Wait()
 	})
+}
+
+// TestBuffersOfBigValuesAreGivenBack ends clients at every stage of a big value: while it arrives, while its reply waits, and
+// when the connection is taken with input that was not used. That nothing is lost the end of the test says.
+func TestBuffersOfBigValuesAreGivenBack(t *testing.T) {
+	onEach(t, 1, func(t *testing.T, d *door) {
+		const size = 5 << 20
+		set := command("SET", "big", strings.Repeat("v", size))
+		other := d.dial()
+		if err := other.SendRaw(set); err != nil {
+			t.Fatal(err)
+		}
+		if v, err := other.Read(); err != nil || v.Text != "OK" {
+			t.Fatal(v, err)
+		}
+		for _, part := range []int{1 << 20, 3 << 20, len(set) - 1} { // it comes in part
+			c := d.dialRaw()
+			if _, err := c.Write(set[:part]); err != nil {
+				t.Fatal(err)
+			}
+			c.Close()
+		}
+		c := d.dialRaw() // the reply is read in part
+		if _, err := c.Write(bytes.Repeat(command("GET", "big"), 4)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(c, make([]byte, size+100)); err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+		c = d.dialRaw() // what comes after the connection was taken is much
+		go func() {
+			_, _ = c.Write(append(append(append([]byte(nil), set...), command("PSYNC", "?", "-1")...), set...))
+		}()
+		want := append([]byte("+OK\r\n"), set...)
+		got := make([]byte, len(want))
+		if _, err := io.ReadFull(c, got); err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("the connection that was taken repeats something else: %v", err)
+		}
+	})
+}
+
+// The same for the connections with a goroutine each.
+func TestGoroutinesGiveBuffersBack(t *testing.T) {
+	_, c, next := goroutines(t, inproc.Options{})
+	v := strings.Repeat("v", 3<<20)
+	go func() { // beside the reader, as neither side buffers so much
+		_, _ = c.Write(append(command("SET", "big", v), command("GET", "big")...))
+		_, _ = c.Write(command("SET", "big", v)[:2<<20])
+	}()
+	if r := next(); r.Text != "OK" {
+		t.Fatal(r)
+	}
+	if r := next(); r.Text != v {
+		t.Fatalf("the value came back with %d bytes", len(r.Text))
+	}
 }

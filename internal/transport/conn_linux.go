@@ -4,7 +4,6 @@ import (
 	"iter"
 	"net"
 	"os"
-	"runtime/debug"
 	"slices"
 	"sync/atomic"
 	"syscall"
@@ -222,20 +221,6 @@ func (r *runner) carry(c *conn) (carried int, direct bool) {
 	return copy(r.buf, c.in), true
 }
 
-// outgrownMin is from how many bytes on a buffer that is not needed any more is given back at once. The collector would wait
-// until the heap is twice as large, and a value of half a gigabyte would take four times its size while it arrives.
-const outgrownMin = 32 << 20
-
-// outgrown is told of a buffer that has been dropped.
-func (g *Loops) outgrown(size int) {
-	if size >= outgrownMin && g.givesBack.CompareAndSwap(false, true) {
-		go func() {
-			debug.FreeOSMemory()
-			g.givesBack.Store(false)
-		}()
-	}
-}
-
 // room makes space behind the unused input and returns it: as much as the pending value needs, but never more than
 // doubles what has really arrived.
 func (r *runner) room(c *conn) []byte {
@@ -243,13 +228,8 @@ func (r *runner) room(c *conn) []byte {
 	if need := c.s.Need(); need > 0 {
 		want = min(max(need, 4096), max(len(c.in), readBytes))
 	}
-	if cap(c.in)-len(c.in) < want {
-		had := cap(c.in)
-		grown := r.w.Spare.Get(len(c.in)+want, len(c.in)+c.s.Need())
-		grown = append(grown, c.in...)
-		r.w.Spare.Put(c.in)
-		c.in = grown
-		r.l.group.outgrown(had)
+	if cap(c.in)-len(c.in) < min(want, readBytes) {
+		c.in = r.w.Spare.Grow(c.in, len(c.in)+want, len(c.in)+c.s.Need())
 	}
 	return c.in[len(c.in):cap(c.in)]
 }
@@ -271,14 +251,7 @@ func (r *runner) process(c *conn, in []byte, direct bool) bool {
 		used = c.s.Process(r.w, in)
 		mine = r.end(batch)
 	}
-	if mine && used == len(in) {
-		r.w.Spare.Put(c.in)
-	}
-	had := cap(c.in)
 	r.keep(c, in[used:], direct)
-	if cap(c.in) < had {
-		r.l.group.outgrown(had)
-	}
 	if !mine {
 		r.bringBack(c)
 		return false
@@ -289,17 +262,23 @@ func (r *runner) process(c *conn, in []byte, direct bool) bool {
 	return r.settle(c)
 }
 
+// roomyMin is from how much room on a buffer is not kept for input that takes less than half of it.
+const roomyMin = 1 << 20
+
 // keep stores unused input.
 func (r *runner) keep(c *conn, rest []byte, direct bool) {
 	switch {
 	case len(rest) == 0:
+		r.w.Spare.Put(c.in)
 		c.in = nil
 	case direct && cap(c.in) >= len(rest):
 		c.in = append(c.in[:0], rest...)
 	case direct:
 		c.in = append(r.w.Spare.Get(max(len(rest)*2, 512), len(rest)+c.s.Need()), rest...)
-	case len(rest) != len(c.in) && cap(c.in) >= outgrownMin && len(rest) < cap(c.in)/2:
-		c.in = append(make([]byte, 0, max(len(rest), readBytes)), rest...)
+	case len(rest) != len(c.in) && cap(c.in) >= roomyMin && len(rest) < cap(c.in)/2:
+		had := c.in
+		c.in = append(r.w.Spare.Get(max(len(rest), readBytes), len(rest)+c.s.Need()), rest...)
+		r.w.Spare.Put(had)
 	case len(rest) != len(c.in):
 		n := copy(c.in, rest)
 		c.in = c.in[:n]
@@ -508,6 +487,12 @@ func (r *runner) close(c *conn) {
 	c.s.Close()
 	r.l.conns.set(c.fd, nil)
 	r.gear.leave(c)
+	r.w.Spare.Put(c.in)
+	for _, p := range c.out {
+		if p.own {
+			r.w.Spare.Put(p.bytes)
+		}
+	}
 	c.in, c.out, c.outLen, c.later = nil, nil, 0, nil
 	unix.Close(c.fd)
 }
@@ -517,6 +502,9 @@ func (r *runner) bringBack(c *conn) {
 	r.lost = true
 	pieces := r.w.Out.Take()
 	if !r.l.post(letter{loop: func(in *runner) { in.takeBack(c, pieces) }}) {
+		for _, p := range append(pieces, c.in) {
+			r.w.Spare.Put(p)
+		}
 		c.s.Close()
 		unix.Close(c.fd)
 	}
@@ -533,7 +521,7 @@ func (r *runner) takeBack(c *conn, pieces [][]byte) {
 		r.close(c)
 		return
 	}
-	r.gear.back(c)
+	r.gear.back(r, c)
 	if at := c.s.Written(); c.outLen > 0 && r.l.e.Gate.Holds(at) {
 		r.gate(c, at)
 	}
@@ -563,7 +551,9 @@ func (r *runner) giveAway(c *conn) {
 	c.leaving = false
 	c.shownIn.Store(0)
 	c.shownOut.Store(0)
-	out, skip, unread, take := c.out, c.outSkip, c.in, c.take
+	out, skip, take, buffers := c.out, c.outSkip, c.take, &r.l.e.Buffers
+	unread := slices.Concat(c.in, c.ring.ahead)
+	buffers.Free(c.in)
 	file := os.NewFile(uintptr(c.fd), "client")
 	raw, err := net.FileConn(file)
 	file.Close()
@@ -577,10 +567,9 @@ func (r *runner) giveAway(c *conn) {
 	}
 	go func() {
 		for _, p := range out {
-			if _, err := raw.Write(p.bytes[skip:]); err != nil {
-				break // the reader of raw finds the same error
-			}
+			_, _ = raw.Write(p.bytes[skip:]) // after an error the reader of raw finds the same one
 			skip = 0
+			buffers.Free(p.bytes)
 		}
 		take(raw, unread)
 	}()

@@ -128,7 +128,7 @@ func (g *pollGear) release(c *conn) bool {
 	return true
 }
 
-func (g *pollGear) back(c *conn) {
+func (g *pollGear) back(_ *runner, c *conn) {
 	if c.unwatched {
 		c.unwatched = false
 		_ = g.watch(c)

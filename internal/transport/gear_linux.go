@@ -23,8 +23,8 @@ type gear interface {
 	// release stops reading a connection that is to be given away. When it returns false, input may still be under way;
 	// then the gear calls giveAway later.
 	release(c *conn) bool
-	// back goes on with a connection that was away.
-	back(c *conn)
+	// back goes on with a connection that was away; r is in charge of its loop.
+	back(r *runner, c *conn)
 	// successor is the gear for the next runner of the loop, whose present one is in a long batch. Any thread may call it.
 	successor() (gear, error)
 	// discard gives up a successor that was not needed.

@@ -38,7 +38,7 @@ func goroutines(t *testing.T, o inproc.Options) (e *engine.Engine, c net.Conn, n
 	server := <-accepted
 	l.Close()
 	g.Handle(server, nil)
-	t.Cleanup(func() { c.Close(); g.Close() })
+	t.Cleanup(func() { c.Close(); g.Close(); holdsNothing(t, e) })
 	in := bufio.NewReader(c)
 	return e, c, func() reply.Value {
 		t.Helper()
@@ -49,6 +49,16 @@ func goroutines(t *testing.T, o inproc.Options) (e *engine.Engine, c net.Conn, n
 		}
 		return v
 	}
+}
+
+// holdsNothing says that every buffer of a connection was given back when all have ended.
+func holdsNothing(t testing.TB, e *engine.Engine) {
+	testkit.Eventually(t, 10*time.Second, func() error {
+		if n := e.Buffers.Held(); n != 0 {
+			return fmt.Errorf("%d bytes of buffers are lost", n)
+		}
+		return nil
+	})
 }
 
 func send(t *testing.T, c net.Conn, b []byte) {

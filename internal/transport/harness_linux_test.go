@@ -69,7 +69,7 @@ func open(t testing.TB, o Options) *door {
 		t.Fatal(err)
 	}
 	d.loops = loops
-	t.Cleanup(loops.Close)
+	t.Cleanup(func() { loops.Close(); holdsNothing(t, d.e) })
 	d.addr = d.listen("127.0.0.1")
 	return d
 }

@@ -251,8 +251,6 @@ type Loops struct {
 	dog   watchdog
 
 	backend Backend
-
-	givesBack atomic.Bool // a goroutine gives memory of dropped buffers back to the system
 }
 
 // NewLoops starts the event loops.

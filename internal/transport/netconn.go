@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -130,7 +131,8 @@ func (c *netConn) finish() {
 	c.mail.shut()
 	c.shownIn.Store(0)
 	if c.take != nil && c.s.Taken() {
-		take, unread := c.take, c.in
+		take, unread := c.take, slices.Clone(c.in)
+		c.g.e.Buffers.Free(c.in)
 		c.mu.Unlock()
 		_ = c.sink.SetDeadline(time.Time{})
 		go func() {
@@ -145,6 +147,7 @@ func (c *netConn) finish() {
 	}
 	c.mu.Lock()
 	c.s.Close()
+	c.g.e.Buffers.Free(c.in)
 	c.in = nil
 	c.mu.Unlock()
 	c.nc.Close()
@@ -154,6 +157,12 @@ func (c *netConn) finish() {
 func (c *netConn) arrived(b []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	w := c.g.worker()
+	defer c.g.release(w)
+	if room := cap(c.in) - len(c.in); room < len(b) {
+		want := len(c.in) + max(len(b), min(c.s.Need(), len(c.in)))
+		c.in = w.Spare.Grow(c.in, want, want)
+	}
 	c.in = append(c.in, b...)
 	if int64(len(c.in)) > c.g.e.Settings.MaxQueryBuffer.Load() {
 		c.g.e.Stats.QueryLimit.Add(1)
@@ -163,8 +172,6 @@ func (c *netConn) arrived(b []byte) bool {
 	if !c.holds() {
 		return false
 	}
-	w := c.g.worker()
-	defer c.g.release(w)
 	w.Counters.NetIn.Add(int64(len(b)))
 	w.Counters.Reads.Add(1)
 	return c.advance(w)
@@ -187,6 +194,7 @@ func (c *netConn) advance(w *engine.Worker) bool {
 	}
 	c.shownIn.Store(int32(min(len(c.in), 1<<31-1)))
 	if len(c.in) == 0 {
+		w.Spare.Put(c.in)
 		c.in = nil
 	}
 	return c.send(w) && !c.s.Closing() && !c.s.Taken() && c.holds()

@@ -36,12 +36,12 @@ type ringGear struct {
 type ringState struct {
 	generation uint32
 	input      inputState
-	room       bool // room for output is watched
-	unarmed    bool // in ringGear.unarmed
-	older      bool // requests for it may be left in the ring of a runner that is away
-	sending    int  // bytes of its reply whose completion was not read
-	at         int  // where they are in ringGear.replies
-	ahead      []byte
+	room       bool   // room for output is watched
+	unarmed    bool   // in ringGear.unarmed
+	older      bool   // requests for it may be left in the ring of a runner that is away
+	sending    int    // bytes of its reply whose completion was not read
+	at         int    // where they are in ringGear.replies
+	ahead      []byte // input that came while it was away or leaving
 }
 
 // inputState is how a connection's input is asked for.
@@ -384,7 +384,7 @@ func (g *ringGear) gone(c *conn) bool {
 func (g *ringGear) departs(c *conn, e uring.Completion, from *ringGear) {
 	switch e.Data & kindMask {
 	case kindInput:
-		c.in = append(c.in, from.ring.Received(e)...)
+		c.ring.ahead = append(c.ring.ahead, from.ring.Received(e)...)
 		if !e.More() {
 			c.ring.input = inputIdle
 		}
@@ -393,8 +393,8 @@ func (g *ringGear) departs(c *conn, e uring.Completion, from *ringGear) {
 	}
 }
 
-func (g *ringGear) back(c *conn) {
-	c.in = append(c.in, c.ring.ahead...)
+func (g *ringGear) back(r *runner, c *conn) {
+	r.store(c, c.ring.ahead)
 	c.ring.ahead = nil
 }
 

@@ -1,6 +1,10 @@
 package engine
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/covey-db/covey/internal/resp"
+)
 
 // bigReplyBytes is the size from which a value gets a segment of its own, so that it is copied once and never moved by a
 // growing buffer.
@@ -47,15 +51,17 @@ func (o *Out) Pieces(dst [][]byte) [][]byte {
 // Single returns the bytes when they are one piece, which is the common case.
 func (o *Out) Single() ([]byte, bool) { return o.buf, len(o.segs) == 0 }
 
-// addSegment seals the buffer and adds a copy of b behind it.
-func (o *Out) addSegment(b []byte) {
+// addBulk seals the buffer and adds a bulk string behind it, with a copy of b.
+func (o *Out) addBulk(b []byte) {
 	o.seal()
+	const frame = len("$9223372036854775807\r\n\r\n")
 	var seg []byte
-	if o.spare != nil {
-		seg = o.spare.Get(len(b), len(b))
+	if n := len(b) + frame; o.spare != nil {
+		seg = o.spare.Get(n, n)
 	}
-	o.segs = append(o.segs, append(seg, b...))
-	o.size += len(b)
+	seg = resp.AppendBulk(seg, b)
+	o.segs = append(o.segs, seg)
+	o.size += len(seg)
 }
 
 // room returns an empty buffer for the small replies that come next.

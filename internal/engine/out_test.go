@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/covey-db/covey/internal/resp"
 )
 
 // TestOutPutsInFront says that a header comes before what was appended since a mark, however many pieces that is in.
@@ -21,8 +23,8 @@ func TestOutPutsInFront(t *testing.T) {
 				o.buf, want = append(o.buf, b...), append(want, b...)
 			case 1:
 				b := bytes.Repeat([]byte("L"), rapid.IntRange(1, 10).Draw(t, "large"))
-				o.addSegment(b)
-				want = append(want, b...)
+				o.addBulk(b)
+				want = resp.AppendBulk(want, b)
 			case 2:
 				o.piece()
 			case 3:

@@ -70,9 +70,7 @@ func (c *Ctx) Bulk(b []byte) {
 		o.buf = resp.AppendBulk(o.buf, b)
 		return
 	}
-	o.buf = resp.AppendBulkLen(o.buf, len(b))
-	o.addSegment(b)
-	o.buf = append(o.buf, '\r', '\n')
+	o.addBulk(b)
 }
 
 // BulkString replies a string.

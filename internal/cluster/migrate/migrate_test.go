@@ -114,7 +114,14 @@ func TestRepliesAreThoseOfRedis(t *testing.T) {
 		}
 	}
 	target.Kill(t)
-	mine.Want(t, "-IOERR error or timeout...", "MIGRATE", "127.0.0.1", port, "k", "0", "500")
+	for _, at := range [][2]string{{"127.0.0.1", port}, {"", s.port}, {"127.0.0.1", "http"}, {"127.0.0.1", ""}, {"127.0.0.1", "70000"}} {
+		mine.OK(t, "SET", "k", "v")
+		its.OK(t, "SET", "k", "v")
+		move := []string{"MIGRATE", at[0], at[1], "k", "0", "500"}
+		if got, want := mine.Do(t, move...), its.Do(t, move...); got.String() != want.String() {
+			t.Errorf("%q:\n got %v\nwant %v", at, got, want)
+		}
+	}
 	mine.Want(t, `"v"`, "GET", "k")
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/covey-db/covey/internal/num"
@@ -78,6 +79,9 @@ func (p *pool) get(addr string, timeout time.Duration, fresh bool) (*target, err
 	p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(p.ctx, timeout)
 	defer cancel()
+	if err := checkAddress(addr); err != nil {
+		return nil, err
+	}
 	conn, err := p.dial(ctx, addr)
 	if err != nil {
 		return nil, err
@@ -91,6 +95,23 @@ func (p *pool) get(addr string, timeout time.Duration, fresh bool) (*target, err
 	}
 	p.mu.open[t] = struct{}{}
 	return t, nil
+}
+
+var (
+	errHost = errors.New("no host")
+	errPort = errors.New("no number of a port")
+)
+
+// checkAddress refuses what the dialer would take for this machine, or for a port by the name of a service.
+func checkAddress(addr string) error {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil || host == "" {
+		return errHost
+	}
+	if n, ok := num.ParseInt([]byte(port)); !ok || n < 1 || n > 65535 {
+		return errPort
+	}
+	return nil
 }
 
 // put keeps a connection for a while; the one that was kept for this address before is closed.
@@ -151,7 +172,7 @@ func (j *job) transfer() (fatal bool) {
 	for try := 0; ; try++ {
 		t, err := p.get(j.addr, j.timeout, try > 0)
 		if err != nil {
-			j.fail(errConnecting)
+			j.fail(connectionFailure(err))
 			return true
 		}
 		text, taken, err := j.sendAll(t)
@@ -171,6 +192,15 @@ func (j *job) transfer() (fatal bool) {
 		j.fail(text)
 		return true
 	}
+}
+
+// connectionFailure is the text for a connection that did not come about. Redis does not wait for one: that it is refused shows
+// when it writes.
+func connectionFailure(err error) string {
+	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, errPort) {
+		return errWriting
+	}
+	return errConnecting
 }
 
 // fail notes the first error.

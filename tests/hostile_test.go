@@ -129,6 +129,33 @@ func TestIdleConnections(t *testing.T) {
 	})
 }
 
+// TestClientsLeaveFilesToTheNode opens as many connections as a small limit of open files allows, and more: the node of a
+// cluster goes on writing its files.
+func TestClientsLeaveFilesToTheNode(t *testing.T) {
+	t.Parallel()
+	covey := testkit.Covey(t)
+	limited := testkit.Binary{Name: "covey", Path: testkit.Need(t, "sh"), Args: []string{"-c", `ulimit -n 300 && exec "$0" server "$@"`, covey.Path}}
+	s := testkit.Start(t, testkit.Options{Binary: limited, Conf: testkit.ClusterConf()})
+	first := s.Dial(t)
+	most := first.OK(t, "CONFIG", "GET", "maxclients").Strings()[1]
+	first.Want(t, "-ERR CONFIG SET failed (possibly related to argument 'maxclients') - The operating system is not able to handle "+
+		"the specified number of clients, try with "+most, "CONFIG", "SET", "maxclients", "300")
+	refused := 0
+	for range 400 {
+		c := s.Dial(t)
+		if v, err := c.Try("PING"); err != nil || v.IsError("ERR max number of clients reached") {
+			refused++
+		}
+	}
+	if refused == 0 {
+		t.Error("nobody was refused")
+	}
+	first.Want(t, "+OK", "CLUSTER", "ADDSLOTS", "1", "2", "3")
+	first.Want(t, "+OK", "CLUSTER", "SAVECONFIG")
+	first.Want(t, "+OK", "SAVE")
+	contains(t, s.Log(), "maxclients is lowered from 10000 to "+most)
+}
+
 // TestPrimaryHangs stops a primary for longer than the node timeout: its replica takes over, and the primary follows when
 // it wakes up. What was acknowledged after the failover stays.
 func TestPrimaryHangs(t *testing.T) {

@@ -41,7 +41,6 @@ func (s *Server) puts() []put {
 		number("maxmemory", func(n int64) { set.MaxMemory().Store(n); s.engine.LookAtClients() }),
 		number("proto-max-bulk-len", func(n int64) { set.MaxBulk.Store(n) }),
 		number("client-query-buffer-limit", func(n int64) { set.MaxQueryBuffer.Store(n) }),
-		number("maxclients", func(n int64) { set.MaxClients.Store(n) }),
 		number("busy-reply-threshold", set.BusyAfter.Store),
 		number("timeout", func(n int64) { set.IdleTimeoutMs.Store(n * 1000) }),
 		number("maxmemory-samples", s.engine.Evictor.SetSamples),
@@ -86,6 +85,7 @@ func (s *Server) puts() []put {
 			return nil
 		}},
 		{[]string{"oom-score-adj", "oom-score-adj-values"}, s.putOOMScore},
+		{[]string{"maxclients"}, s.putMaxClients},
 	}
 	list = append(list, encodingPuts(&set.Encoding)...)
 	list = append(list, s.usersPuts()...)

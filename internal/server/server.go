@@ -90,6 +90,9 @@ func New(opts Options) (*Server, error) {
 	if err := s.build(opts.Config); err != nil {
 		return nil, err
 	}
+	if err := s.fitMaxClients(); err != nil {
+		return nil, err
+	}
 	s.hook()
 	return s, nil
 }

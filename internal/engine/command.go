@@ -44,6 +44,7 @@ type Command struct {
 	aside        bool // waits for others who take shard locks
 	edits        bool // may change a value in place: it waits while a snapshot copies the value
 	runsCode     bool // a script or function: MONITOR shows it before what it calls
+	weighty      bool // it may take long
 }
 
 // Register binds rows to handlers, once, before the first session. A handler without a row is a mistake of ours.
@@ -101,7 +102,7 @@ func newCommand(r *spec.Row, h Handler) *Command {
 		shardPubSub:  r.Flags&spec.PubSub != 0 && len(r.KeySpecs) > 0,
 	}
 	c.keyed = c.keyed || c.shardPubSub
-	c.edits = editsInPlace(r)
+	c.edits, c.weighty = editsInPlace(r), mayTakeLong(r)
 	switch r.Full {
 	case "ping", "replconf", "publish", "spublish":
 		c.forReplicas = true

@@ -32,6 +32,7 @@ type Ctx struct {
 	failed   bool   // the last reply is an error
 	rejected bool   // it was refused before its handler
 	dirty    int    // changes made; 0 means nothing to propagate
+	like     uint64 // the likeness of a command that may take long
 	asking   bool   // ASKING was sent just before
 	pushed   bool   // the reply is a message, which CLIENT REPLY OFF does not keep back
 	sifted   bool   // EXEC has kept back of its reply what CLIENT REPLY OFF does

@@ -26,9 +26,6 @@ func (c *Ctx) execute(start int64) (end int64, again bool) {
 			s.asking = c.asking
 			return start, true
 		}
-		if cmd.runsCode && s.multi == nil && c.e.monitors.count.Load() > 0 {
-			c.tellMonitors(cmd, s.Peer.Remote) // before what the script calls
-		}
 		if s.multi != nil && c.queues(cmd) {
 			c.queue(cmd)
 			cmd = nil // it is called by EXEC
@@ -51,6 +48,9 @@ func (c *Ctx) execute(start int64) (end int64, again bool) {
 		}
 		if end-start >= c.e.Timing.remarkable.Load() {
 			c.remark(cmd, end-start)
+		}
+		if cmd.weighty {
+			c.e.long.learn(c.like, end-start)
 		}
 	}
 	c.W.commands++
@@ -237,9 +237,13 @@ func (c *Ctx) mustPause(cmd *Command) bool {
 	return held && c.pauseHere()
 }
 
-// run executes one command outside a transaction; true when it has to be given again because a pause began.
+// run executes one command outside a transaction; true when it has to be given again: a pause began, or it is for another
+// thread.
 func (c *Ctx) run(cmd *Command) (again bool) {
 	if !cmd.keyed {
+		if cmd.weighty && c.leaves(cmd) {
+			return true
+		}
 		c.beginEffects()
 		c.repeat = false
 		cmd.run(c)
@@ -250,6 +254,9 @@ func (c *Ctx) run(cmd *Command) (again bool) {
 	if !ok {
 		c.refusedHere(cmd)
 		return false
+	}
+	if cmd.weighty && c.leaves(cmd) {
+		return true
 	}
 	if c.lockUnlessPaused(set, cmd.write || cmd.mayReplicate) {
 		return true
@@ -265,6 +272,9 @@ func (c *Ctx) run(cmd *Command) (again bool) {
 	}
 	if len(c.keys) > 1 {
 		c.warmKeys()
+	}
+	if cmd.runsCode && c.e.monitors.count.Load() > 0 {
+		c.tellMonitors(cmd, c.S.Peer.Remote) // before what the script calls
 	}
 	c.beginEffects()
 	cmd.run(c)

@@ -70,6 +70,8 @@ type Engine struct {
 	SlowScript func(runs time.Duration)
 	Cuts       atomic.Int32 // snapshots under way, which may still need values as they are
 
+	long longOnes
+
 	blockedOnKeys atomic.Int64 // sessions that are suspended by BlockOnKeys
 
 	commands []*Command // by row ID; nil where this node has no handler

@@ -232,7 +232,7 @@ func (c *Ctx) Exec() {
 	args, cmd := c.Args, c.Cmd
 	set := c.execLocks(m)
 	c.Args, c.Cmd = args, cmd
-	if c.lockUnlessPaused(set, m.writes) {
+	if c.leavesAll(m) || c.lockUnlessPaused(set, m.writes) {
 		c.repeat = true
 		return
 	}
@@ -347,6 +347,9 @@ func (c *Ctx) execAll(m *multi) {
 		if q.cmd.keyed {
 			c.findKeys(q.cmd)
 		}
+		if q.cmd.weighty {
+			c.like = c.likeness(q.cmd)
+		}
 		if !c.recheck(q.cmd) {
 			failed = true // EXEC has, not the command, which is not called
 			continue
@@ -365,6 +368,9 @@ func (c *Ctx) execAll(m *multi) {
 		c.W.count(q.cmd, took, c.failed)
 		if took >= c.e.Timing.remarkable.Load() {
 			c.remark(q.cmd, took)
+		}
+		if q.cmd.weighty {
+			c.e.long.learn(c.like, took)
 		}
 		if c.e.monitors.count.Load() > 0 {
 			c.tellMonitors(q.cmd, c.S.Peer.Remote)

@@ -66,6 +66,7 @@ type Session struct {
 	inScript    bool // is that of a script
 	replyMode   replyMode
 	more        bool   // Process stopped before it had seen all input
+	long        bool   // and that before a command that is known to take long
 	written     Offset // log offset behind the last write, for WAIT and the gate
 
 	multi       *multi // queued transaction, nil outside
@@ -229,7 +230,7 @@ func (s *Session) Process(w *Worker, in []byte) int {
 	c.S, c.Now = s, w.now(start)
 	s.last.Store(int64(c.Now))
 	used := 0
-	s.more = true
+	s.more, s.long = true, false
 	s.memory.query = len(in)
 	if recent := &s.e.ClientMemory.recent.in; int64(len(in)) > recent.Load() {
 		raise(recent, int64(len(in)))

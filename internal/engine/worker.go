@@ -16,6 +16,7 @@ type Worker struct {
 	Out      Out
 	Spare    Spare // buffers for large input and replies; its thread's
 	Counters Counters
+	Shared   bool // its thread serves many clients: commands that are known to take long are left to another
 
 	e       *Engine
 	ctx     Ctx

@@ -59,8 +59,11 @@ func NewHasher(seed maphash.Seed) Hasher { return Hasher{seed: seed} }
 
 // Key is the key of the given name, which it keeps a reference to.
 func (h Hasher) Key(name []byte) Key {
-	return Key{Bytes: name, Slot: slot.Of(name), Hash: maphash.Bytes(h.seed, name)}
+	return Key{Bytes: name, Slot: slot.Of(name), Hash: h.Hash(name)}
 }
+
+// Hash is the hash of any bytes.
+func (h Hasher) Hash(b []byte) uint64 { return maphash.Bytes(h.seed, b) }
 
 // Dropper frees values that live outside the record: the roots of later types. It runs under the shard's lock. It may
 // put a big structure aside and free it later in slices.

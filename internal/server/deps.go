@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -86,9 +85,8 @@ func (s *Server) logOfScript(level int, text string) {
 
 // processMemory reads what the system and the Go runtime say of this process.
 func (s *Server) processMemory() command.ProcessMemory {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return command.ProcessMemory{Resident: residentBytes(), GoHeap: int64(m.HeapAlloc), GoSystem: int64(m.Sys)}
+	objects, system := s.goMemory()
+	return command.ProcessMemory{Resident: residentBytes(), GoHeap: objects, GoSystem: system}
 }
 
 // residentBytes is the resident memory of this process, 0 where the system does not tell.

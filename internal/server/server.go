@@ -55,6 +55,7 @@ type Server struct {
 	repl     *replication.Manager
 	bus      *bus.Bus // nil outside cluster mode
 	mover    *migrate.Migrator
+	reserve  []byte // of heapReserve bytes once clients are served; nobody touches it
 	loops    *transport.Loops
 	streams  *transport.Goroutines               // clients over TLS
 	identity atomic.Pointer[credential.Identity] // nil while nothing is encrypted
@@ -211,6 +212,7 @@ func (s *Server) Run(ctx context.Context) (failed error) {
 	}
 	s.loops, s.streams = loops, transport.NewGoroutines(s.engine, opts)
 	s.measureBase()
+	s.reserve = make([]byte, heapReserve)
 	if s.bus != nil {
 		if err := s.bus.Load(); err != nil {
 			return err
@@ -240,9 +242,8 @@ const quickLoad = 100 * time.Millisecond
 // measureBase tells the engine what this process takes while it has no data: the objects of the Go heap that are alive.
 func (s *Server) measureBase() {
 	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	s.engine.SetBase(int64(m.HeapAlloc))
+	objects, _ := s.goMemory()
+	s.engine.SetBase(objects)
 }
 
 func (s *Server) banner() {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// conn is one connection of a loop. The runner in charge of the loop owns it, except while it is away: then the runner
-// that executes its long command does.
+// conn is one connection of a loop. The runner in charge of the loop owns it, except while it is away: then the thread that
+// executes its long command does.
 type conn struct {
 	l  *loop
 	fd int
@@ -28,7 +28,7 @@ type conn struct {
 	ring      ringState // what the ring has under way
 	queued    bool      // in loop.again
 	gated     bool      // replies wait for the gate
-	away      bool      // a deposed runner has it
+	away      bool      // a deposed runner or a hand has it
 	pushed    bool      // in loop.pushed
 	tail      bool      // the last piece of out is a buffer of its own, which may grow
 	unwatched bool      // its descriptor was taken off the poll set
@@ -105,7 +105,6 @@ func (c *conn) wantsRoom() bool { return c.outLen > 0 && !c.gated }
 // wantsInput says whether bytes that arrive may be read now. A client that is suspended is still read, up to a bound, so
 // that its end is noticed.
 func (c *conn) wantsInput() bool {
-	const aheadBytes = 1 << 20 // how far a suspended client may run ahead
 	switch {
 	case c.closed || c.halfOpen:
 		return false
@@ -345,7 +344,7 @@ func (r *runner) ungate(c *conn) {
 // goOn has the input that is here executed in the next round.
 func (r *runner) goOn(c *conn) {
 	r.settle(c)
-	if !c.closed && !c.queued && len(c.in) > 0 && c.s.Open() {
+	if !c.closed && !c.away && !c.queued && len(c.in) > 0 && c.s.Open() {
 		c.queued = true
 		r.l.again = append(r.l.again, c)
 	}
@@ -465,6 +464,9 @@ func (r *runner) settle(c *conn) bool {
 		}
 	case c.outLen > 0 && !c.s.LoggedIn():
 		// A stranger that does not read its refusals gets no more of them.
+	case c.s.Long() && c.s.Open() && !c.gated:
+		r.sendAway(c)
+		return true
 	case len(c.in) > 0 && c.s.Open() && !c.gated && c.s.More():
 		if !c.queued {
 			c.queued = true
@@ -497,7 +499,7 @@ func (r *runner) close(c *conn) {
 	unix.Close(c.fd)
 }
 
-// bringBack gives the connection of a long command back to its loop; the runner has been deposed and ends.
+// bringBack gives the connection of a long command back to its loop, which is not this runner's, or not any more.
 func (r *runner) bringBack(c *conn) {
 	r.lost = true
 	pieces := r.w.Out.Take()

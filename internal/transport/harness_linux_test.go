@@ -23,17 +23,24 @@ type door struct {
 	loops *Loops
 	addr  string
 	long  *longCommand
+	count *longCommand
 }
 
 // longCommand is LOLWUT in these tests: it says that it has begun and ends when it is told to. That makes a command as long
-// as a test needs without looking at a clock.
+// as a test needs without looking at a clock. Another one is BITCOUNT, whose row says that it may take long.
 type longCommand struct {
 	begun chan struct{}
 	end   chan struct{}
 	spins atomic.Bool // it computes meanwhile and does not just wait
+	aside atomic.Bool // the last one began on a thread without other clients
+}
+
+func newLongCommand() *longCommand {
+	return &longCommand{begun: make(chan struct{}, 16), end: make(chan struct{})}
 }
 
 func (l *longCommand) run(c *engine.Ctx) {
+	l.aside.Store(!c.W.Shared)
 	l.begun <- struct{}{}
 	for l.spins.Load() {
 	}
@@ -55,9 +62,10 @@ func onEach(t *testing.T, loops int, test func(t *testing.T, d *door)) {
 
 func open(t testing.TB, o Options) *door {
 	t.Helper()
-	d := &door{t: t, long: &longCommand{begun: make(chan struct{}, 16), end: make(chan struct{})}}
+	d := &door{t: t, long: newLongCommand(), count: newLongCommand()}
 	handlers := map[string]engine.Handler{
-		"lolwut": {Run: d.long.run},
+		"lolwut":   {Run: d.long.run},
+		"bitcount": {Run: d.count.run},
 		// PSYNC in these tests gives the raw connection to an echo.
 		"psync": {Run: func(c *engine.Ctx) { c.Hijack(echo(c.S)) }},
 		"wait":  {Run: func(c *engine.Ctx) { c.Suspend(engine.WaitAcks, 0, func(c *engine.Ctx) { c.ReplyInt(0) }, nil) }},

@@ -74,6 +74,7 @@ func newLoop(g *Loops, b Backend) (*loop, error) {
 func (l *loop) start(g gear) {
 	l.gear = g
 	r := &runner{l: l, gear: g, w: l.e.NewWorker(), buf: make([]byte, readBytes)}
+	r.w.Shared = true
 	go func() {
 		runtime.LockOSThread()
 		defer l.done.Done()
@@ -249,6 +250,7 @@ type Loops struct {
 	loops []*loop
 	next  atomic.Uint32
 	dog   watchdog
+	hands hands
 
 	backend Backend
 }
@@ -276,6 +278,7 @@ func NewLoops(e *engine.Engine, opts Options) (*Loops, error) {
 	}
 	g.backend = backend
 	g.dog.init(g.loops)
+	g.hands.init(e)
 	for _, l := range g.loops {
 		l.done.Add(1)
 		l.start(l.gear)
@@ -304,6 +307,7 @@ func (g *Loops) Close() {
 		}
 	}
 	g.dog.stop()
+	g.hands.stop()
 }
 
 // shut ends the loop. A connection that is away is closed by the runner that has it, when it finds no loop to return to.

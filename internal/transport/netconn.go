@@ -103,7 +103,6 @@ func (c *netConn) serve() {
 // awaitTurn waits until input is wanted; false when the connection is to end. A client that is suspended is still read, up
 // to a bound, so that its end is noticed. A stranger that does not read its refusals gets no more of them.
 func (c *netConn) awaitTurn() bool {
-	const aheadBytes = 1 << 20 // how far a suspended client may run ahead
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for {

@@ -221,7 +221,9 @@ func (g *ringGear) input(r *runner, c *conn, e uring.Completion) bool {
 		if c.away {
 			c.ring.ahead = append(c.ring.ahead, b...)
 			g.ring.Release(e)
-			g.rearm(c)
+			if c.ring.input == inputArmed && len(c.ring.ahead) >= aheadBytes && g.ring.Cancel(c.key(kindInput), kindCancel) {
+				c.ring.input = inputEnding
+			}
 			return true
 		}
 		mine := r.arrived(c, b)

@@ -97,6 +97,9 @@ func addrText(a net.Addr) string {
 	return net.JoinHostPort(t.IP.String(), strconv.Itoa(t.Port))
 }
 
+// aheadBytes is how far a client whose input has to wait may run ahead.
+const aheadBytes = 1 << 20
+
 // pushBytesMax is how much of what is posted or pushed may collect before it is sent.
 const pushBytesMax = 1 << 20
 

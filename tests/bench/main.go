@@ -68,7 +68,7 @@ func run(binary string, rounds int, quick bool, only, match string) error {
 		{"long", func() error { return longTable(ours, theirs, matching, scale) }},
 		{"stalls", func() error { return stallTable(matching, scale) }},
 		{"stall", func() error { return stall(ours, theirs, scale) }},
-		{"isolation", func() error { return isolation(binary, dir, scale) }},
+		{"isolation", func() error { return isolation(binary, dir, rounds, scale) }},
 	}
 	for _, s := range steps {
 		if only == "" || only == s.name {

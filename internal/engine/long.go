@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/covey-db/covey/internal/spec"
+)
+
+// This file knows which commands take long before they run. A thread that serves many clients leaves such a command to
+// another one (see Session.Long), so that nobody behind it waits until a watchdog finds out.
+//
+// What a command will take is guessed from what the same took before: a script by its body, name or digest, every other command by
+// its first key. Only commands whose row says that they may take long are looked up, and only those that did are remembered,
+// so a short command pays for nothing.
+
+// longNanos is the time from which on a command is too long for a thread with other clients. Handing it over and back costs
+// some 30 µs of both threads.
+const longNanos = int64(time.Millisecond)
+
+// longKept is how many commands are remembered. Two that meet in one place push each other out; they are then found out late,
+// as everything is the first time.
+const longKept = 1024
+
+const longMicrosBits = 24 // of an entry; above them is what tells commands apart
+
+// longOnes are the commands that have taken long. An entry is an estimate of microseconds that follows what the command takes
+// by a quarter each time: one run of several milliseconds is enough to be taken for long, and some short ones to be forgotten.
+type longOnes [longKept]atomic.Uint64
+
+// micros is what a command is expected to take, 0 when nothing is known.
+func (l *longOnes) micros(like uint64) uint64 {
+	entry := l[like%longKept].Load()
+	if entry>>longMicrosBits != like>>longMicrosBits {
+		return 0
+	}
+	return entry & (1<<longMicrosBits - 1)
+}
+
+// learn notes what a command has taken.
+func (l *longOnes) learn(like uint64, nanos int64) {
+	known := int64(l.micros(like))
+	if known == 0 && nanos < longNanos {
+		return
+	}
+	took := min(nanos/nanosPerMicro, 1<<longMicrosBits-1)
+	l[like%longKept].Store(like>>longMicrosBits<<longMicrosBits | uint64(known+(took-known)/4))
+}
+
+// likeness stands for the command with its keys, which are found, and for all that are expected to take as long.
+func (c *Ctx) likeness(cmd *Command) uint64 {
+	like := uint64(cmd.ID)
+	switch {
+	case cmd.runsCode:
+		like ^= c.e.hasher.Hash(c.Args[1])
+	case len(c.keys) > 0:
+		like ^= c.keys[0].Hash
+	}
+	const odd = 0x9e3779b97f4a7c15 // spreads what differs in few bits
+	like *= odd
+	return like ^ like>>32
+}
+
+// leaves says whether a command, whose keys are found, is left to another thread.
+func (c *Ctx) leaves(cmd *Command) bool {
+	c.like = c.likeness(cmd)
+	if !c.W.Shared || c.e.long.micros(c.like) < uint64(longNanos/nanosPerMicro) {
+		return false
+	}
+	c.S.long = true
+	return true
+}
+
+// leavesAll is leaves for the commands of a transaction.
+func (c *Ctx) leavesAll(m *multi) bool {
+	args, cmd := c.Args, c.Cmd
+	defer func() { c.Args, c.Cmd = args, cmd }()
+	for i := range m.queue {
+		if q := &m.queue[i]; q.cmd.weighty {
+			c.load(q)
+			if q.cmd.keyed {
+				c.findKeys(q.cmd)
+			}
+			if c.leaves(q.cmd) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Long says that the last Process stopped before a command that is known to take long. A worker that is not Shared is to go
+// on with it.
+func (s *Session) Long() bool { return s.long }
+
+// mayTakeLong says whether a command may take long, as its row has it. EXEC is judged by what it executes.
+func mayTakeLong(r *spec.Row) bool {
+	return r.Flags&spec.Fast == 0 && r.Complexity != "O(1)" && r.Full != "exec"
+}

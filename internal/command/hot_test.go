@@ -1,6 +1,7 @@
 package command
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/covey-db/covey/internal/engine"
@@ -34,6 +35,8 @@ var hotPaths = []hotPath{
 	{"rpush and lpop", false, []string{"RPUSH l 1 2 3"}, []string{"RPOPLPUSH", "l", "l"}},
 	{"rpush", false, []string{"RPUSH l a"}, []string{"RPUSH", "l", "xxx"}},
 	{"lpush", false, []string{"RPUSH l a"}, []string{"LPUSH", "l", "xxx"}},
+	{"lpop", false, []string{"RPUSH l " + strings.Repeat("element ", 3000)}, []string{"LPOP", "l"}},
+	{"rpop", false, []string{"RPUSH l " + strings.Repeat("element ", 3000)}, []string{"RPOP", "l"}},
 	{"lrange", false, []string{"RPUSH l a b c d e f g h i j"}, []string{"LRANGE", "l", "0", "-1"}},
 	{"xadd", false, nil, []string{"XADD", "s", "*", "field", "value"}},
 	{"xadd and trim", false, nil, []string{"XADD", "s", "MAXLEN", "~", "1000", "*", "field", "value"}},

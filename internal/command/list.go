@@ -140,9 +140,7 @@ func popList(c *engine.Ctx, side object.Side) {
 
 // popElem replies and removes the element at an end of the list of the i-th key, which a record has.
 func popElem(c *engine.Ctx, i int, rec keyspace.Rec, side object.Side) {
-	l := object.OpenList(rec)
-	replyElem(c, l.End(side))
-	left := object.DropEnd(c.Place(i), rec, limitsOf(c), side)
+	left := object.TakeEnd(c.Place(i), rec, limitsOf(c), side, func(e object.Elem) { replyElem(c, e) })
 	removedElems(c, i, left, listPopEvent(side), 1)
 }
 

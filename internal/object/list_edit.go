@@ -156,23 +156,31 @@ func packable(l *list.List, fill, share int) (lp []byte, ok bool) {
 // End is the element at an end of a list that is not empty. It lives until the next change.
 func (l *List) End(side Side) Elem {
 	switch {
-	case l.isBig && side == Left:
-		return l.big.Head()
 	case l.isBig:
-		return l.big.Tail()
+		var end list.End
+		findEnd(&l.big, side, &end)
+		return end.Elem()
 	case side == Left:
 		return listpack.Get(l.lp, listpack.First(l.lp))
 	}
 	return listpack.Get(l.lp, listpack.Last(l.lp))
 }
 
+func findEnd(l *list.List, side Side, end *list.End) {
+	if side == Left {
+		l.HeadEnd(end)
+	} else {
+		l.TailEnd(end)
+	}
+}
+
 // Drop removes the element at an end of a list that is not empty. Shrink has to follow, if only after a Push.
 func (e *ListEdit) Drop(side Side) {
 	switch {
-	case e.isBig && side == Left:
-		e.big.DropHead()
 	case e.isBig:
-		e.big.DropTail()
+		var end list.End
+		findEnd(&e.big, side, &end)
+		e.big.Drop(&end)
 	case side == Left:
 		e.deletePacked(listpack.First(e.lp), 1)
 	default:
@@ -180,21 +188,22 @@ func (e *ListEdit) Drop(side Side) {
 	}
 }
 
-// DropEnd removes the element at an end of the list that a record has, as Drop and Shrink do. It returns how many are left.
-func DropEnd(at Place, r keyspace.Rec, limits *Limits, side Side) (left int64) {
+// TakeEnd calls fn with the element at an end of the list that a record has, and then removes it, as Drop and Shrink do. It
+// returns how many are left.
+func TakeEnd(at Place, r keyspace.Rec, limits *Limits, side Side, fn func(Elem)) (left int64) {
 	if r.Encoding() != keyspace.EncQuicklist {
 		e := EditList(at, r, limits)
+		fn(e.End(side))
 		e.Drop(side)
 		return e.Len()
 	}
 	at.Part.BeforeWrite(at.DB, at.Key, r)
 	root, _ := r.Root()
 	l := list.Open(r.Arena(), root)
-	if side == Left {
-		l.DropHead()
-	} else {
-		l.DropTail()
-	}
+	var end list.End
+	findEnd(&l, side, &end)
+	fn(end.Elem())
+	l.Drop(&end)
 	left = l.Len()
 	r.SetRoot(root, uint64(left))
 	if l.Nodes() == 1 {

@@ -68,40 +68,56 @@ func (l *List) fill(n *node, lp []byte, at, size int, v []byte) {
 	listpack.SetHead(lp, n.count)
 }
 
-// Head is the first element of a list that is not empty.
-func (l *List) Head() Elem {
-	n := l.load(spot{})
-	b := l.bytes(&n)
-	if n.plain {
-		return Elem{Str: b}
-	}
-	return listpack.Get(b, listpack.HeadSize)
+// End is an element at an end of a list, found to be read and then dropped. It lives until the list is changed.
+type End struct {
+	entry, page []uint64
+	at          spot
+	n           node
+	lp          []byte // or the element, of a plain node
+	pos         int
+	slack       slack // where the node is to have it when the element is dropped
 }
 
-// Tail is the last element of a list that is not empty.
-func (l *List) Tail() Elem {
-	s, some := l.last()
-	invariant.That(some, "list: the tail of an empty list")
-	n := l.load(s)
-	b := l.bytes(&n)
-	if n.plain {
-		return Elem{Str: b}
-	}
-	return listpack.Get(b, listpack.Last(b))
+// HeadEnd makes e the first element of a list that is not empty.
+func (l *List) HeadEnd(e *End) {
+	e.at, e.slack = spot{}, slackBefore
+	e.entry, e.page = l.both(spot{})
+	e.n = decodeNode(e.entry)
+	e.lp, e.pos = l.bytes(&e.n), listpack.HeadSize
 }
 
-// DropHead removes the first element of a list that is not empty.
-func (l *List) DropHead() { l.cut(spot{}, listpack.HeadSize, 1, slackBefore) }
-
-// DropTail removes the last element of a list that is not empty.
-func (l *List) DropTail() {
-	s, some := l.last()
-	invariant.That(some, "list: the tail of an empty list")
-	pos := 0
-	if n := l.load(s); !n.plain {
-		pos = listpack.Last(l.bytes(&n))
+// TailEnd makes e the last element of a list that is not empty.
+func (l *List) TailEnd(e *End) {
+	invariant.That(l.Nodes() > 0, "list: the tail of an empty list")
+	e.slack = slackBehind
+	e.entry, e.page = l.lastBoth()
+	e.at = spot{l.pages() - 1, pageWord(e.page[0]).count() - 1}
+	e.n = decodeNode(e.entry)
+	e.lp, e.pos = l.bytes(&e.n), 0
+	if !e.n.plain {
+		e.pos = listpack.Last(e.lp)
 	}
-	l.cut(s, pos, 1, slackBehind)
+}
+
+// Elem is the element.
+func (e *End) Elem() Elem {
+	if e.n.plain {
+		return Elem{Str: e.lp}
+	}
+	return listpack.Get(e.lp, e.pos)
+}
+
+// Drop removes the element at an end.
+func (l *List) Drop(e *End) {
+	if e.n.count == 1 {
+		l.dropNode(e.at)
+		return
+	}
+	size := listpack.ElemSize(e.lp, e.pos)
+	lp := l.splice(&e.n, e.pos, size, 0, l.endSlack(e.slack))
+	e.n.count--
+	listpack.SetHead(lp, e.n.count)
+	l.storeAt(e.entry, e.page, &e.n)
 }
 
 // cut removes some elements of a node from a position on, or the node when nothing would be left. It returns the place of

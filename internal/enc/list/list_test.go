@@ -91,13 +91,16 @@ func (m *model) pop() {
 			return
 		}
 		var got, want string
+		var end list.End
 		if head {
-			got, want = string(m.l.Head().Append(nil)), m.want[0]
-			m.l.DropHead()
+			m.l.HeadEnd(&end)
+			got, want = string(end.Elem().Append(nil)), m.want[0]
+			m.l.Drop(&end)
 			m.want = m.want[1:]
 		} else {
-			got, want = string(m.l.Tail().Append(nil)), m.want[len(m.want)-1]
-			m.l.DropTail()
+			m.l.TailEnd(&end)
+			got, want = string(end.Elem().Append(nil)), m.want[len(m.want)-1]
+			m.l.Drop(&end)
 			m.want = m.want[:len(m.want)-1]
 		}
 		if got != want {
@@ -321,20 +324,29 @@ func BenchmarkPush(b *testing.B) {
 }
 
 func BenchmarkPop(b *testing.B) {
-	v := []byte("xxx")
-	a := mem.NewArena(mem.Options{})
-	defer a.Close()
-	l := list.New(a, -2)
-	for b.Loop() {
-		if l.Len() == 0 {
-			b.StopTimer()
-			for range 100000 {
-				l.PushTail(v)
+	for _, side := range []struct {
+		name string
+		find func(*list.List, *list.End)
+	}{{"head", (*list.List).HeadEnd}, {"tail", (*list.List).TailEnd}} {
+		b.Run(side.name, func(b *testing.B) {
+			v := []byte("xxx")
+			a := mem.NewArena(mem.Options{})
+			defer a.Close()
+			l := list.New(a, -2)
+			var end list.End
+			for b.Loop() {
+				if l.Len() == 0 {
+					b.StopTimer()
+					for range 100000 {
+						l.PushTail(v)
+					}
+					b.StartTimer()
+				}
+				side.find(&l, &end)
+				end.Elem()
+				l.Drop(&end)
 			}
-			b.StartTimer()
-		}
-		l.Head()
-		l.DropHead()
+		})
 	}
 }
 
@@ -347,9 +359,11 @@ func BenchmarkQueue(b *testing.B) {
 	for range 1500 {
 		l.PushTail(v)
 	}
+	var end list.End
 	for b.Loop() {
 		l.PushTail(v)
-		l.DropHead()
+		l.HeadEnd(&end)
+		l.Drop(&end)
 	}
 }
 

@@ -61,9 +61,10 @@ clients: build
 	@scripts/setup.sh --all
 	COVEY_BIN=$(CURDIR)/$(BIN) COVEY_CLIENTS=all go test -timeout 10m -v ./tests/clients
 
-# The long form of the integration tests: a million keys, ten kills in a row, ten times a thousand slots moved.
+# The long form of the integration tests: a million keys, ten kills in a row, ten times a thousand slots moved, storms of five
+# minutes.
 soak: setup build
-	COVEY_BIN=$(CURDIR)/$(BIN) COVEY_KEYS=1000000 COVEY_ROUNDS=10 COVEY_SLOTS=1000 go test -timeout 60m -v ./tests/...
+	COVEY_BIN=$(CURDIR)/$(BIN) COVEY_KEYS=1000000 COVEY_ROUNDS=10 COVEY_SLOTS=1000 COVEY_STORM=300 go test -timeout 60m -v ./tests/...
 
 clean:
 	rm -rf bin

@@ -10,4 +10,6 @@
 //	COVEY_KEYS=20000    keys of the load tests
 //	COVEY_ROUNDS=1      rounds of the failure tests
 //	COVEY_SLOTS=200     slots that a round of the reshard test moves
+//	COVEY_STORM=4       seconds that a storm lasts
+//	COVEY_SEED=<n>      what the storms draw from
 package tests

@@ -20,7 +20,7 @@ import (
 
 // stormFor is how long a storm lasts.
 func stormFor(t testing.TB) time.Duration {
-	return time.Duration(intFromEnv(t, "COVEY_STORM", 6)) * time.Second
+	return time.Duration(intFromEnv(t, "COVEY_STORM", 4)) * time.Second
 }
 
 // stormSeed is COVEY_SEED, or one of this run.
@@ -272,6 +272,7 @@ func (s *storm) differences(r *testkit.Server) string {
 
 // TestStorm has a primary with a replica of each make.
 func TestStorm(t *testing.T) {
+	t.Parallel()
 	seed := stormSeed(t)
 	s := startStorm(t, seed, nil, testkit.SUT(t), testkit.Redis(t))
 	s.rage(seed, false)
@@ -280,6 +281,7 @@ func TestStorm(t *testing.T) {
 
 // TestStormKillsThePrimary: the primary is killed too, and comes back with what its append-only file has.
 func TestStormKillsThePrimary(t *testing.T) {
+	t.Parallel()
 	seed := stormSeed(t)
 	s := startStorm(t, seed, []string{"appendonly yes", "appendfsync everysec", "auto-aof-rewrite-min-size 1mb"}, testkit.SUT(t), testkit.SUT(t))
 	s.rage(seed, true)

@@ -170,8 +170,12 @@ func (s *Session) Kill() {
 	if w, kind := s.waiting(); kind == WaitKeys {
 		s.wait.end(w.token)
 	}
+	s.killed.Store(true)
 	s.conn.CloseSoon(false)
 }
+
+// Killed says that the session was ended by Kill, though its connection may be open still.
+func (s *Session) Killed() bool { return s.killed.Load() }
 
 // Conn is the session's transport.
 func (s *Session) Conn() Conn { return s.conn }

@@ -71,6 +71,7 @@ type Session struct {
 
 	multi       *multi // queued transaction, nil outside
 	watching    []*watch
+	killed      atomic.Bool // by Kill, on any thread
 	watchBroken atomic.Bool // any thread that holds the shard lock of a watched key
 
 	client   *Session                    // of a script's session: whose script it is

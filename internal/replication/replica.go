@@ -214,6 +214,7 @@ func (r *replica) await(t *transfer) error {
 		case <-r.ended:
 			return errEnded
 		case <-tick.C:
+			r.m.e.AwaitThaw()
 			if !told && replicaState(r.state.Load()) == sendSnapshot {
 				told = true
 				if err := t.announce(r); err != nil {
@@ -302,6 +303,9 @@ func (r *replica) feed(reader *engine.LogReader) error {
 			}
 		}
 		for len(b) > 0 {
+			if r.s.Killed() {
+				return errEnded // what came after that, in the same transaction perhaps, is not for it
+			}
 			n := min(len(b), feedPieceBytes)
 			if err := r.write(b[:n]); err != nil {
 				return err

@@ -340,3 +340,21 @@ func TestSilentPrimary(t *testing.T) {
 		t.Error("the replica still waits")
 	}
 }
+
+// TestKilledReplicaGetsNothingMore: what follows CLIENT KILL in a transaction is not sent to the replica that was killed, so
+// that the backlog may be too short for it when it comes back.
+func TestKilledReplicaGetsNothingMore(t *testing.T) {
+	primary, replica := start(t), start(t)
+	replica.follow(primary.addr)
+	primary.Want(t, "+OK", "SET", "k", "v")
+	agree(t, primary.Client, replica.Client)
+	primary.e.Log.SetBacklogBytes(1)
+	primary.Want(t, "+OK", "MULTI")
+	primary.Want(t, "+QUEUED", "CLIENT", "KILL", "TYPE", "replica")
+	for range 8 {
+		primary.Want(t, "+QUEUED", "SET", "k", strings.Repeat("v", 100_000))
+	}
+	primary.OK(t, "EXEC")
+	primary.eventually("another full synchronisation", func() bool { return primary.e.Stats.SyncFull.Load() == 2 })
+	agree(t, primary.Client, replica.Client)
+}

@@ -31,6 +31,7 @@ type data struct {
 	address string
 	up      bool
 	contact clock.Millis
+	asked   clock.Millis // when it last asked to be synchronised
 	source  *conn
 	attempt int
 	// replicas are the connections of replicas, end 1.
@@ -177,7 +178,7 @@ func (d *data) pull() {
 			c.close(0)
 			return
 		}
-		d.source = c
+		d.source, d.asked = c, d.n.clock()
 		c.ends[0].received = func(m any) { d.receive(c, m) }
 		c.ends[0].closed = func() {
 			if d.source == c {
@@ -194,7 +195,7 @@ func (d *data) receive(c *conn, message any) {
 	if d.source != c {
 		return
 	}
-	d.contact = d.n.w.now.millis()
+	d.contact = d.n.clock()
 	switch m := message.(type) {
 	case syncFull:
 		d.values, d.history, d.offset, d.log = maps.Clone(m.values), m.history, m.offset, nil
@@ -295,7 +296,7 @@ func (d *data) tick() {
 			c.send(1, syncPing{})
 		}
 	}
-	if d.up && d.source != nil && now.millis()-d.contact > pullTimeout {
+	if d.source != nil && d.n.clock()-max(d.contact, d.asked) > pullTimeout {
 		d.source.close(0)
 		d.source, d.up = nil, false
 		d.pull()

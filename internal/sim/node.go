@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/covey-db/covey/internal/clock"
 	"github.com/covey-db/covey/internal/cluster/core"
 	"github.com/covey-db/covey/internal/cluster/wire"
 	"github.com/covey-db/covey/internal/slot"
@@ -33,6 +34,10 @@ type node struct {
 	// frozen says that the process is stopped; inbox is what comes meanwhile.
 	frozen bool
 	inbox  []func()
+
+	// skew is how far the clock of the process is from the world's, and nextSkew how far that of the next process will be: a
+	// process takes the wall clock at its start only.
+	skew, nextSkew clock.Millis
 
 	// spare says that it has not joined the cluster, gone that it was made to leave it.
 	spare, gone bool
@@ -101,6 +106,9 @@ func (n *node) name() string { return fmt.Sprintf("%d", n.index+1) }
 
 func (n *node) running() bool { return n.alive }
 
+// clock is the time as the process sees it.
+func (n *node) clock() clock.Millis { return n.w.now.millis() + n.skew }
+
 // start starts the process from what is on the disk.
 func (n *node) start() {
 	conf, err := wire.ParseConf(n.disk.written, false)
@@ -116,6 +124,7 @@ func (n *node) start() {
 		return
 	}
 	n.life++
+	n.skew = n.nextSkew
 	n.id = n.core.MyID()
 	n.alive, n.vanished, n.frozen, n.held, n.paused = true, false, false, false, false
 	n.inbox, n.waiting = nil, nil
@@ -188,7 +197,7 @@ func (n *node) step(ev core.Event) {
 	if !n.alive {
 		return
 	}
-	for _, e := range n.core.Step(n.w.now.millis(), ev) {
+	for _, e := range n.core.Step(n.clock(), ev) {
 		n.carryOut(e)
 	}
 	n.w.safety.stepped(n)

@@ -57,6 +57,10 @@ func (w *world) perform(c *command) error {
 		return w.doSeeds(c)
 	case "reset":
 		return w.doReset(c)
+	case "expel":
+		return w.doExpel(c)
+	case "clock":
+		return w.doClock(c)
 	}
 	return c.errorf("unknown verb")
 }
@@ -238,6 +242,25 @@ func (w *world) doReset(c *command) error {
 	return w.failure
 }
 
+// doExpel has nodes forget a replica, of which it is not told. Of a node that is none, or not there, nothing happens: who
+// forgets the owner of slots may give them to another one while the owner still serves them.
+func (w *world) doExpel(c *command) error {
+	n, err := c.node(w, "node")
+	if err != nil {
+		return err
+	}
+	told, err := c.nodes(w, "at")
+	if err != nil || !n.alive || n.frozen || n.says("replica", nil) != "" {
+		return err
+	}
+	for _, other := range told {
+		if r, answered := w.ask(other, "FORGET", n.id.String()); answered && r.Kind == core.Status {
+			n.spare = true
+		}
+	}
+	return w.failure
+}
+
 // doSet changes the configuration: "set node=* no-failover=yes".
 func (w *world) doSet(c *command) error {
 	list, err := c.nodes(w, "node")
@@ -275,6 +298,19 @@ func (n *node) set(c *command, name, value string) (err error) {
 		cfg.Hostname = value
 	default:
 		err = c.errorf("there is no option %q", name)
+	}
+	return err
+}
+
+// doClock sets the wall clocks of machines: "clock node=2 skew=-5m". A process that runs does not see it.
+func (w *world) doClock(c *command) error {
+	list, err := c.nodes(w, "node")
+	if err != nil {
+		return err
+	}
+	skew, err := c.span("skew", 0)
+	for _, n := range list {
+		n.nextSkew = skew.millis()
 	}
 	return err
 }

@@ -118,7 +118,7 @@ func (w *world) doFlap(c *command) error {
 }
 
 // doMove moves slots with their keys as the standard tool does: "move slot=100 count=5 to=2". Without may=fail every step
-// must work.
+// must work. With steps=2 the tool dies after so many.
 func (w *world) doMove(c *command) error {
 	to, err := c.node(w, "to")
 	if err != nil {
@@ -132,29 +132,39 @@ func (w *world) doMove(c *command) error {
 	if err != nil {
 		return err
 	}
+	steps, err := c.number("steps", moveSteps)
+	if err != nil {
+		return err
+	}
 	for s := first; s < first+count; s++ {
-		if ok := w.moveSlot(slotID(s), to); !ok && c.args["may"] != "fail" {
+		if ok := w.moveSlot(slotID(s), to, steps); !ok && c.args["may"] != "fail" {
 			w.fail("line %d: %s: slot %d was not moved", c.line, c.text, s)
 		}
 	}
 	return w.failure
 }
 
-// moveSlot moves one slot, and tells whether every step worked.
-func (w *world) moveSlot(s slotID, to *node) bool {
+// moveSteps are the steps of a move that are commands: two that open it, and two that tell the new owner.
+const moveSteps = 4
+
+// moveSlot moves one slot, and tells whether every step worked. It ends after so many.
+func (w *world) moveSlot(s slotID, to *node, steps int) bool {
 	from := w.ownerOf(s)
 	if from == nil || from == to || !to.takesPart() {
 		return from == to
 	}
 	slot := strconv.Itoa(int(s))
 	try := func(n *node, words ...string) bool {
+		if steps--; steps < 0 {
+			return false
+		}
 		r, answered := w.ask(n, words...)
 		return answered && r.Kind == core.Status
 	}
 	if !try(to, "SETSLOT", slot, "IMPORTING", from.id.String()) || !try(from, "SETSLOT", slot, "MIGRATING", to.id.String()) {
 		return false
 	}
-	if w.net.apart(from, to) || !from.takesPart() || !to.takesPart() || from.paused {
+	if steps == 0 || w.net.apart(from, to) || !from.takesPart() || !to.takesPart() || from.paused {
 		return false
 	}
 	if from.data.has(s) {

@@ -13,6 +13,8 @@ const (
 	// swarmPause milliseconds.
 	swarmStepsMin, swarmStepsMax = 8, 40
 	swarmPause                   = 4000
+	// swarmSkew is how far clocks may be wrong, milliseconds.
+	swarmSkew = 1_000_000
 	// peaceLimit is how long the nodes may take to agree once nothing goes wrong any more. It covers a failover that has
 	// to be tried again, after a primary that nobody could replace came back.
 	peaceLimit = "90s"
@@ -25,9 +27,10 @@ type gambler struct {
 	nodes int
 	// moved are slots that were on the move at some time.
 	moved []int
-	// joined are the spare nodes that were told to join.
+	// joined are the nodes that must be told to join in the end: spare ones, and those that the others may have forgotten.
 	joined map[int]bool
 	spare  int
+	forgot bool // a node was forgotten, and for a while it is again each time it joins
 }
 
 func (g *gambler) add(format string, args ...any) {
@@ -83,7 +86,7 @@ func (g *gambler) options() {
 
 // mishap lets something go wrong, or right again, or an operator do something.
 func (g *gambler) mishap() {
-	switch g.rng.IntN(20) {
+	switch g.rng.IntN(24) {
 	case 0, 1, 2:
 		g.add("%s node=%d", [...]string{"kill", "power"}[g.rng.IntN(2)], g.any())
 	case 3, 4, 5:
@@ -117,9 +120,42 @@ func (g *gambler) mishap() {
 		for s := slot; s < slot+count; s++ {
 			g.moved = append(g.moved, s)
 		}
-		g.add("move slot=%d count=%d to=%d may=fail", slot, count, g.any())
+		g.add("move slot=%d count=%d to=%d steps=%d may=fail", slot, count, g.any(), [...]int{1, 2, 3, 4, 4, 4}[g.rng.IntN(6)])
+	case 19:
+		g.add("try node=%s BUMPEPOCH", g.some())
+	case 20:
+		g.forget()
+	case 21:
+		g.add("clock node=%s skew=%dms", g.some(), g.rng.IntN(2*swarmSkew)-swarmSkew)
+	case 22:
+		g.cutOff()
 	default:
 		g.member()
+	}
+}
+
+// forget has some nodes forget a replica, which soon nobody knows any more.
+func (g *gambler) forget() {
+	n := g.any()
+	g.add("expel node=%d at=%s", n, g.some())
+	g.joined[n], g.forgot = true, true
+}
+
+// cutOff has an operator do something while a part of the cluster cannot be reached, and slots move meanwhile.
+func (g *gambler) cutOff() {
+	g.add("cut nodes=%s way=%s", g.some(), [...]string{"in", "out", "both"}[g.rng.IntN(3)])
+	g.add("run %dms", g.rng.IntN(swarmPause))
+	for range 1 + g.rng.IntN(3) {
+		switch g.rng.IntN(3) {
+		case 0:
+			g.add("try node=%d FAILOVER%s", g.any(), [...]string{"", " FORCE", " TAKEOVER"}[g.rng.IntN(3)])
+		case 1:
+			slot := g.rng.IntN(16000)
+			g.moved = append(g.moved, slot)
+			g.add("move slot=%d to=%d may=fail", slot, g.any())
+		default:
+			g.add("try node=%d BUMPEPOCH", g.any())
+		}
 	}
 }
 
@@ -173,6 +209,9 @@ func (g *gambler) peace() {
 	}
 	g.add("set node=* full-coverage=yes no-failover=no")
 	g.add("seeds node=%s at=*", g.members())
+	if g.forgot {
+		g.add("run 61s")
+	}
 	for n := range g.nodes + g.spare {
 		if g.joined[n+1] { // through a node that is no stranger itself
 			at := 1

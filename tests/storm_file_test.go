@@ -12,6 +12,7 @@ import (
 // TestStormOfKills kills a server with an append-only file again and again, at any moment, many of them in a rewrite. With
 // appendfsync always everything that was acknowledged is there; with everysec it is the beginning of what each client wrote.
 func TestStormOfKills(t *testing.T) {
+	t.Parallel()
 	for i, policy := range []string{"always", "everysec"} {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()

@@ -143,7 +143,7 @@ func (c *Ctx) refuse(text string) {
 	switch {
 	case c.Cmd.Full == "exec":
 		c.endMulti()
-		c.Err(errExecRefused + text)
+		c.Err(errExecRefused + strings.TrimPrefix(text, "ERR "))
 	case text[0] >= 'a':
 		c.Err("ERR " + text)
 	default:
@@ -372,6 +372,7 @@ func (c *Ctx) unknown(cmd *Command, container *spec.Row) {
 	if cmd != nil && len(c.Args) < 2 {
 		c.Cmd = cmd
 		c.ArityErr()
+		c.W.calls[cmd.ID].rejected.Add(1)
 		return
 	}
 	const argsBytesMax = 128 // as much of the arguments as Redis shows

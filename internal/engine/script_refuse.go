@@ -34,10 +34,10 @@ const (
 // refusal applies the checks that need no key, in Redis's order.
 func (s *Script) refusal(cmd *Command) string {
 	e := s.e
-	if cmd == nil || cmd.run == nil {
+	if cmd == nil || cmd.run == nil && len(cmd.Subs) == 0 {
 		return "Unknown Redis command called from script"
 	}
-	if n := len(s.in.Args); cmd.Arity > 0 && n != cmd.Arity || n < -cmd.Arity {
+	if n := len(s.in.Args); cmd.run == nil || cmd.Arity > 0 && n != cmd.Arity || n < -cmd.Arity {
 		return "Wrong number of args calling Redis command from script"
 	}
 	if cmd.Flags&spec.NoScript != 0 && !e.Settings.ScriptsMayAll.Load() {

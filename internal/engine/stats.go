@@ -139,7 +139,10 @@ func (e *Engine) ResetStats() {
 // errorKindsMax bounds how many different error codes are counted; texts of scripts could make more.
 const errorKindsMax = 128
 
-// ErrorStats counts error replies by their first word.
+// errorCodeMax is how long an error code may be. What begins with a longer word, or has no other behind it, has no code.
+const errorCodeMax = 30
+
+// ErrorStats counts error replies by their code.
 type ErrorStats struct {
 	moved, ask atomic.Int64 // hot during a redirection storm, so they need no lock
 	mu         struct {
@@ -149,7 +152,10 @@ type ErrorStats struct {
 }
 
 func (s *ErrorStats) count(text string) {
-	code, _, _ := strings.Cut(text, " ")
+	code, _, coded := strings.Cut(text, " ")
+	if !coded || len(code) > errorCodeMax {
+		code = "ERR"
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mu.byCode == nil {

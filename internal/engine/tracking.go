@@ -364,7 +364,7 @@ func appendInvalidation(b []byte, to *Session, redirected bool, keys []string) [
 		return b
 	}
 	if keys == nil {
-		return resp.AppendNullArray(b, to.proto)
+		return resp.AppendNull(b, to.proto)
 	}
 	b = resp.AppendArray(b, len(keys))
 	for _, k := range keys {

@@ -72,8 +72,12 @@ func (w Wait) resume(reply func(c *Ctx), failed bool) bool {
 	}
 	s.conn.Post(func(wk *Worker) {
 		s.wake()
-		if reply != nil {
-			wk.RunFor(s, reply)
+		if reply == nil {
+			return
+		}
+		wk.RunFor(s, reply)
+		if kind == WaitWork && wk.ctx.failed { // as a call it was counted when it began to wait
+			wk.calls[s.cmd.Load().ID].failed.Add(1)
 		}
 	})
 	return true

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/covey-db/covey/internal/cluster/core"
+	"github.com/covey-db/covey/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "write the stories of the scripts anew")
@@ -22,7 +23,7 @@ func TestScenarios(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 			t.Parallel()
-			if underRace && strings.Contains(file, "hundred") {
+			if testkit.Race && strings.Contains(file, "hundred") {
 				t.Skip("too slow under the race detector")
 			}
 			text, err := os.ReadFile(file)

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/covey-db/covey/internal/testkit"
 )
 
 // swarmSeeds is how many seeds the swarm test runs; COVEY_SEEDS says another number and COVEY_SEED where to begin.
@@ -26,7 +28,7 @@ func envNumber(t *testing.T, name string, without int) int {
 // Clusters of random shape survive random mishaps.
 func TestSwarm(t *testing.T) {
 	first, count := envNumber(t, "COVEY_SEED", 1), envNumber(t, "COVEY_SEEDS", swarmSeeds)
-	if underRace {
+	if testkit.Race {
 		count = min(count, swarmSeeds/10)
 	}
 	const groups = 8

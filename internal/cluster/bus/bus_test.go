@@ -95,10 +95,11 @@ func TestFailoverByCommandLosesNothing(t *testing.T) {
 	go func() { counted <- countUp(stop, old.addr(), next.addr()) }()
 	next.want(t, "+OK", "CLUSTER", "FAILOVER")
 	testkit.Eventually(t, within, func() error {
-		if !old.e.Role.IsReplica() || next.e.Role.IsReplica() {
-			return errors.New("the roles have not changed")
+		v, err := ask(next.addr(), "GET", "counter")
+		if err == nil && !(v.Kind == reply.Bulk && old.e.Role.IsReplica()) {
+			err = fmt.Errorf("the roles have not changed: %v", v)
 		}
-		return nil
+		return err
 	})
 	close(stop)
 	want := <-counted

@@ -335,8 +335,8 @@ func (o *readOptions) appendFresh(c *engine.Ctx, dst []byte, src *source, from s
 		reader.SetActiveAt(int64(c.Now))
 		claim.propagate(src.group, reader, it.ID, p)
 	}
-	if o.noAck && advanced {
-		propagateGroupID(c, i, src.group)
+	if advanced {
+		propagateGroupID(c, i, src.group) // a claim does not tell how many entries were read
 	}
 	return setCount(dst, start, body, int(n))
 }

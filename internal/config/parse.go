@@ -95,8 +95,11 @@ func (d *Directive) parseNumber(arg string) (Value, error) {
 func (d *Directive) readNumber(arg string) (n int64, share bool, err error) {
 	switch d.Kind {
 	case Memory:
-		n, ok := num.ParseMemory([]byte(arg))
-		return n, false, unless(ok, badMemory)
+		n, ok := num.ParseUnsignedMemory([]byte(arg))
+		if n > math.MaxInt64 {
+			return 0, false, outOfRange(d)
+		}
+		return int64(n), false, unless(ok, badMemory)
 	case MemoryShare:
 		if n, ok := num.ParseMemory([]byte(arg)); ok {
 			return n, false, nil

@@ -59,6 +59,8 @@ func TestSetErrors(t *testing.T) {
 		{"ERR Unknown option or number of arguments for CONFIG SET - 'user'", []string{"user", "on"}},
 		{failed("maxmemory", "argument must be a memory value"), []string{"maxmemory", "1x"}},
 		{failed("maxmemory", "argument must be a memory value"), []string{"maxmemory", "-1"}},
+		{failed("hash-max-listpack-value", "argument must be between 0 and 9223372036854775807 inclusive"),
+			[]string{"hash-max-listpack-value", "18446744073709551616"}},
 		{failed("maxmemory-samples", "duplicate parameter"), []string{"maxmemory-samples", "3", "maxmemory-samples", "4"}},
 		{failed("MAXMEMORY-samples", "duplicate parameter"), []string{"maxmemory-samples", "3", "MAXMEMORY-samples", "x"}},
 		{failed("maxmemory-samples", "argument must be between 1 and 2147483647 inclusive"), []string{"hz", "20", "maxmemory-SAMPLES", "0"}},

@@ -14,7 +14,7 @@ func (s Stream) hasTombstones(from ID) bool {
 // Lag is how many entries the group has not read yet; false when that cannot be told.
 func (s Stream) Lag(g Group) (lag int64, known bool) {
 	switch {
-	case s.EntriesAdded() == 0:
+	case s.EntriesAdded() == 0, s.Len() == 0:
 		return 0, true
 	case s.counts(g) && !s.hasTombstones(g.LastID()):
 		return max(s.EntriesAdded()-g.EntriesRead(), 0), true // XSETID may have set the first below the second

@@ -123,6 +123,30 @@ func TestCase_c137c_RewriteKeepsLines(t *testing.T) {
 	})
 }
 
+// TestCommandsAreTakenAway leaves out commands of every kind: with keys, with subcommands, and those of other packages.
+func TestCommandsAreTakenAway(t *testing.T) {
+	t.Parallel()
+	gone := []string{"GET", "FLUSHDB", "CONFIG", "CLUSTER", "DEBUG", "MIGRATE", "BGSAVE", "EVAL", "REPLICAOF", "SHUTDOWN"}
+	var conf []string
+	for _, name := range gone {
+		conf = append(conf, "rename-command "+name+` ""`)
+	}
+	s := testkit.Start(t, testkit.Options{Conf: append(conf, "rename-command PING PONG")})
+	for _, name := range gone {
+		s.Want(t, "-ERR unknown command...", name, "x")
+	}
+	s.Want(t, "-ERR unknown command...", "PING")
+	s.Want(t, "+PONG", "PONG")
+	s.Want(t, "+OK", "SET", "k", "v")
+	s.Want(t, "[nil* nil*]", "COMMAND", "INFO", "get", "config|set")
+	if v := s.OK(t, "INFO", "everything"); strings.Contains(v.Plain(), "cmdstat_config") {
+		t.Error("INFO shows a command that was taken away")
+	}
+	for _, section := range []string{"COMMAND", "COMMAND DOCS", "COMMAND LIST", "ACL CAT", "LATENCY HISTOGRAM"} {
+		s.OK(t, strings.Fields(section)...)
+	}
+}
+
 func TestCase_e17b_ConfigSetPort(t *testing.T) {
 	own(t, "e17b", func(t testing.TB) {
 		s := testkit.Start(t, testkit.Options{})

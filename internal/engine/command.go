@@ -47,24 +47,18 @@ type Command struct {
 	weighty      bool // it may take long
 }
 
-// Register binds rows to handlers, once, before the first session. A handler without a row is a mistake of ours.
+// Register binds rows to handlers, once, before the first session. A handler without a row is a mistake of ours; its row need
+// not be in the table any more, because rename-command takes commands away.
 func (e *Engine) Register(handlers map[string]Handler) {
+	e.panicUnjoined(handlers)
 	e.table = e.table.Restrict(func(r *spec.Row) bool {
 		_, ok := handlers[r.Full]
 		return ok || len(r.Subs) > 0 && anySub(r, handlers)
 	})
 	e.commands = make([]*Command, e.table.IDs())
 	e.workers.durations = make([]*observe.Histogram, len(e.commands))
-	joined := 0
 	for r := range e.table.All() {
-		h, ok := handlers[r.Full]
-		if ok {
-			joined++
-		}
-		e.commands[r.ID] = newCommand(r, h)
-	}
-	if joined != len(handlers) {
-		e.panicUnjoined(handlers)
+		e.commands[r.ID] = newCommand(r, handlers[r.Full])
 	}
 }
 
@@ -78,8 +72,14 @@ func anySub(r *spec.Row, handlers map[string]Handler) bool {
 }
 
 func (e *Engine) panicUnjoined(handlers map[string]Handler) {
+	rows := make(map[string]bool, e.table.IDs())
+	for id := range e.table.IDs() {
+		if r := e.table.ByID(id); r != nil {
+			rows[r.Full] = true
+		}
+	}
 	for name := range handlers {
-		if e.table.Find([]byte(name)) == nil {
+		if !rows[name] {
 			panic("engine: handler without a command row: " + name)
 		}
 	}

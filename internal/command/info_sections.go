@@ -146,8 +146,8 @@ func infoMemory(w *infoWriter) {
 	w.add("allocator_allocated", m.data)
 	w.add("allocator_active", m.arenas.Mapped)
 	w.add("allocator_resident", process.Resident)
-	w.add("total_system_memory", systemMemory())
-	w.add("total_system_memory_human", human(systemMemory()))
+	w.add("total_system_memory", w.d.systemMemory)
+	w.add("total_system_memory_human", human(w.d.systemMemory))
 	w.addScripts()
 	w.add("maxmemory", limit)
 	w.add("maxmemory_human", human(limit))
@@ -352,12 +352,11 @@ func infoCluster(w *infoWriter) {
 func infoKeyspace(w *infoWriter) {
 	e := w.c.Engine()
 	keys, expires := make([]int64, e.Databases()), make([]int64, e.Databases())
-	w.c.EachShard(func(s *engine.Shard) bool {
+	w.c.GlanceAtShards(func(s *engine.Shard) {
 		for db := range keys {
 			keys[db] += s.Part.Len(db)
 			expires[db] += s.Part.Expires(db)
 		}
-		return true
 	})
 	for db, n := range keys {
 		if n > 0 {

@@ -61,7 +61,7 @@ type memoryFigures struct {
 
 func measureMemory(c *engine.Ctx, d Deps) (m memoryFigures) {
 	m.keys = make([]int64, c.Engine().Databases())
-	c.EachShard(func(s *engine.Shard) bool {
+	c.GlanceAtShards(func(s *engine.Shard) {
 		stats := s.Part.Memory()
 		s.Part.Arena().Publish()
 		m.arenas.Mapped += stats.Mapped
@@ -72,7 +72,6 @@ func measureMemory(c *engine.Ctx, d Deps) (m memoryFigures) {
 		for db := range m.keys {
 			m.keys[db] += s.Part.Len(db)
 		}
-		return true
 	})
 	if d.Memory != nil {
 		m.process = d.Memory()

@@ -99,6 +99,11 @@ func TestScriptKill(t *testing.T) {
 	out := run("while true do end", "k")
 	until(c, "-BUSY Redis is busy running a script", "PING")
 	c.want("SET other 1", "+OK")
+	for _, words := range [][]string{{"INFO", "keyspace"}, {"MEMORY", "STATS"}} { // they wait for nobody
+		if v := c.args(words...); v.Kind == reply.Error {
+			t.Fatal(v)
+		}
+	}
 	c.want("GET k", "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.")
 	c.want("FUNCTION KILL", "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.")
 	c.want("SCRIPT KILL", "+OK")

@@ -72,6 +72,8 @@ type Deps struct {
 	Memory func() ProcessMemory
 	// Scripts keeps scripts and functions; nil: a store of their own.
 	Scripts *Scripts
+
+	systemMemory int64 // bytes of the machine; Table asks for them
 }
 
 // Table is all handlers by the full names of their rows ("get", "config|get").
@@ -79,6 +81,7 @@ func Table(d Deps) map[string]engine.Handler {
 	if d.Scripts == nil {
 		d.Scripts = new(Scripts)
 	}
+	d.systemMemory = systemMemory()
 	return merge(
 		keyHandlers(),
 		expireHandlers(),

@@ -33,6 +33,7 @@ type Ctx struct {
 	rejected bool   // it was refused before its handler
 	dirty    int    // changes made; 0 means nothing to propagate
 	like     uint64 // the likeness of a command that may take long
+	weighed  int64  // own time of its thread before it, in nanoseconds; see Worker.OwnTime
 	asking   bool   // ASKING was sent just before
 	pushed   bool   // the reply is a message, which CLIENT REPLY OFF does not keep back
 	sifted   bool   // EXEC has kept back of its reply what CLIENT REPLY OFF does

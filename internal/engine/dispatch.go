@@ -50,7 +50,7 @@ func (c *Ctx) execute(start int64) (end int64, again bool) {
 			c.remark(cmd, end-start)
 		}
 		if cmd.weighty {
-			c.e.long.learn(c.like, end-start)
+			c.weighedIn(end - start)
 		}
 	}
 	c.W.commands++

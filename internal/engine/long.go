@@ -61,9 +61,31 @@ func (c *Ctx) likeness(cmd *Command) uint64 {
 	return like ^ like>>32
 }
 
+// weigh begins to find out what a command takes, whose keys are found.
+func (c *Ctx) weigh(cmd *Command) {
+	c.like = c.likeness(cmd)
+	c.weighed = c.W.ownTime()
+}
+
+// weighedIn ends what weigh has begun; nanos is what the command took by the clock.
+func (c *Ctx) weighedIn(nanos int64) {
+	if c.W.OwnTime != nil {
+		nanos = c.W.ownTime() - c.weighed
+	}
+	c.e.long.learn(c.like, nanos)
+}
+
+// ownTime is for how many nanoseconds the worker's thread has had a processor, 0 where that is not counted.
+func (w *Worker) ownTime() int64 {
+	if w.OwnTime == nil {
+		return 0
+	}
+	return int64(w.OwnTime())
+}
+
 // leaves says whether a command, whose keys are found, is left to another thread.
 func (c *Ctx) leaves(cmd *Command) bool {
-	c.like = c.likeness(cmd)
+	c.weigh(cmd)
 	if !c.W.Shared || c.e.long.micros(c.like) < uint64(longNanos/nanosPerMicro) {
 		return false
 	}

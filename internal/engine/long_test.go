@@ -44,6 +44,24 @@ func TestLongOnes(t *testing.T) {
 	}
 }
 
+// Where a thread's own time is known it counts, and not how long others had the processor.
+func TestOwnTimeCounts(t *testing.T) {
+	const like = 1
+	e, own := &Engine{}, time.Duration(0)
+	w := &Worker{e: e, OwnTime: func() time.Duration { return own }}
+	c := &Ctx{e: e, W: w, like: like, weighed: w.ownTime()}
+	own += time.Millisecond / 10
+	c.weighedIn(int64(time.Second))
+	if e.long.micros(like) != 0 {
+		t.Error("a command that had no processor is taken for long")
+	}
+	own += time.Second
+	c.weighedIn(int64(time.Second))
+	if e.long.micros(like) == 0 {
+		t.Error("a second is not remembered")
+	}
+}
+
 // A short command must not pay for the ones that may be long.
 func TestWhoMayTakeLong(t *testing.T) {
 	table, err := spec.Load()

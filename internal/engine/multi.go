@@ -348,7 +348,7 @@ func (c *Ctx) execAll(m *multi) {
 			c.findKeys(q.cmd)
 		}
 		if q.cmd.weighty {
-			c.like = c.likeness(q.cmd)
+			c.weigh(q.cmd)
 		}
 		if !c.recheck(q.cmd) {
 			failed = true // EXEC has, not the command, which is not called
@@ -370,7 +370,7 @@ func (c *Ctx) execAll(m *multi) {
 			c.remark(q.cmd, took)
 		}
 		if q.cmd.weighty {
-			c.e.long.learn(c.like, took)
+			c.weighedIn(took)
 		}
 		if c.e.monitors.count.Load() > 0 {
 			c.tellMonitors(q.cmd, c.S.Peer.Remote)

@@ -18,6 +18,9 @@ type Worker struct {
 	Counters Counters
 	Shared   bool // its thread serves many clients: commands that are known to take long are left to another
 
+	// OwnTime tells for how long the worker's thread has had a processor; nil where nobody counts that.
+	OwnTime func() time.Duration
+
 	e       *Engine
 	ctx     Ctx
 	cmd     resp.Command

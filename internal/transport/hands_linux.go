@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/covey-db/covey/internal/engine"
+	"golang.org/x/sys/unix"
 )
 
 // hands are threads that execute commands which are known to take long, each for one connection at a time. The loop goes on
@@ -44,6 +45,8 @@ func (h *hands) run(c *conn) {
 	letOthersFirst(thisThread)
 	w := h.e.NewWorker()
 	defer w.Drop()
+	self := unix.Gettid()
+	w.OwnTime = func() time.Duration { return threadTime(self) }
 	for c != nil {
 		c.executeAway(w)
 		c = h.next(w)

@@ -41,10 +41,10 @@ func cmdDump(c *engine.Ctx, compressors *sync.Pool) {
 		return
 	}
 	lzf := compressors.Get().(*checksum.LZF)
-	payload := rdb.AppendDumpFooter(object.AppendTyped(c.W.Scratch(), rec, lzf), 0)
+	c.BulkMade(int(object.Weight(rec)), func(dst []byte) []byte {
+		return rdb.AppendDumpFooter(object.AppendTyped(dst, rec, lzf), 0)
+	})
 	compressors.Put(lzf)
-	c.Bulk(payload)
-	c.W.SetScratch(payload)
 }
 
 // restoreOptions are the words behind RESTORE key ttl payload.

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -61,6 +63,35 @@ func TestDumpAndRestore(t *testing.T) {
 			if got := h.do("GET n").Text; got != value {
 				t.Fatalf("%.20q became %.20q", value, got)
 			}
+		}
+	}
+}
+
+// Big values are dumped where the reply is sent from, whether they become shorter by that or longer than was thought.
+func TestDumpOfBigValues(t *testing.T) {
+	h := newHarness(t)
+	h.e.Settings.DebugAllowed.Store(2)
+	noise := make([]byte, 3<<20)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range noise {
+		noise[i] = byte(rng.Uint32())
+	}
+	h.args("SET", "noise", string(noise))
+	h.args("SET", "zeros", strings.Repeat("0", 5<<20))
+	for i := range 200 { // nodes of 64 KB, of which some are weighed
+		h.args("RPUSH", "list", string(noise[i*10_000:(i+1)*10_000]))
+	}
+	for i := range 5000 {
+		h.args("HSET", "hash", strconv.Itoa(i), string(noise[i*300:(i+1)*300]))
+		h.args("ZADD", "zset", strconv.Itoa(i), string(noise[i*200:(i+1)*200]))
+	}
+	for _, key := range []string{"noise", "zeros", "list", "hash", "zset"} {
+		payload := h.do("DUMP " + key).Text
+		if v := h.args("RESTORE", "copy", "0", payload, "REPLACE"); v.Text != "OK" {
+			t.Fatalf("%s: RESTORE of %d bytes: %v", key, len(payload), v)
+		}
+		if was, is := h.do("DEBUG DIGEST-VALUE "+key).String(), h.do("DEBUG DIGEST-VALUE copy").String(); was != is || strings.HasPrefix(was, "-") {
+			t.Errorf("%s has the digest %s, its copy %s", key, was, is)
 		}
 	}
 }

@@ -107,6 +107,10 @@ func (h *harness) end(t testing.TB, parts []*keyspace.Part) {
 		}
 		p.Arena().Close()
 	}
+	h.w.Drop()
+	if n := h.e.Buffers.Held(); n != 0 {
+		t.Errorf("buffers of %d bytes are lost", n)
+	}
 }
 
 // serveAllSlots makes a cluster node own all slots, in a healthy cluster.
@@ -162,6 +166,7 @@ func (h *harness) client() *testClient { return h.newClient(h.t) }
 func (h *harness) parallelClient() *testClient {
 	c := h.newClient(h.t)
 	c.w = h.e.NewWorker()
+	h.t.Cleanup(c.w.Drop)
 	return c
 }
 

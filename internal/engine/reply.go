@@ -73,6 +73,27 @@ func (c *Ctx) Bulk(b []byte) {
 	o.addBulk(b)
 }
 
+// BulkMade replies a byte string that is made here: fn appends it to an empty buffer. It will be about so many bytes long; a
+// large one is not copied, and is best a little shorter than was said.
+func (c *Ctx) BulkMade(size int, fn func(dst []byte) []byte) {
+	if size < bigReplyBytes {
+		b := fn(c.W.Scratch())
+		c.Bulk(b)
+		c.W.SetScratch(b)
+		return
+	}
+	const frame = 64 // for a checksum, the line end, and the like
+	o, room := &c.W.Out, c.W.Spare.Get(size+frame, size+frame)
+	b := fn(room)
+	o.buf = resp.AppendBulkLen(o.buf, len(b))
+	o.seal()
+	if b = append(b, '\r', '\n'); cap(b) != cap(room) {
+		c.W.Spare.Put(room)
+	}
+	o.segs = append(o.segs, b)
+	o.size += len(b)
+}
+
 // BulkString replies a string.
 func (c *Ctx) BulkString(s string) { c.W.Out.buf = resp.AppendBulkString(c.W.Out.buf, s) }
 

@@ -2,12 +2,15 @@ package transport
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/covey-db/covey/internal/testkit"
 	"github.com/covey-db/covey/internal/testkit/inproc"
 )
 
@@ -122,4 +125,32 @@ func TestGoroutinesGiveBuffersBack(t *testing.T) {
 	if r := next(); r.Text != v {
 		t.Fatalf("the value came back with %d bytes", len(r.Text))
 	}
+}
+
+// TestNothingIsTakenForWhatIsOnlyAnnounced says that room is made as the bytes of a value arrive, whatever their number was
+// said to be.
+func TestNothingIsTakenForWhatIsOnlyAnnounced(t *testing.T) {
+	onEach(t, 1, func(t *testing.T, d *door) {
+		const clients, sent = 4, 2 << 20
+		for range clients {
+			c := d.dialRaw()
+			if _, err := c.Write(append([]byte("*2\r\n$4\r\nECHO\r\n$536870912\r\n"), make([]byte, sent)...)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		testkit.Eventually(t, 10*time.Second, func() error {
+			arrived := 0
+			for _, s := range d.e.Clients.All() {
+				info := s.Info()
+				arrived += info.Query + info.Arguments
+			}
+			if arrived < clients*sent {
+				return fmt.Errorf("%d bytes have arrived", arrived)
+			}
+			return nil
+		})
+		if held := d.e.Buffers.Held(); held < clients*sent || held > 2*clients*(sent+readBytes) {
+			t.Errorf("%d bytes are held for %d that have come", held, clients*sent)
+		}
+	})
 }

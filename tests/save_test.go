@@ -184,3 +184,30 @@ func TestNoEndBeforeTheFirstBase(t *testing.T) {
 		t.Error(log)
 	}
 }
+
+// TestFlushAllIsKept: where there are save points the data file is empty when FLUSHALL is answered, whatever becomes of the
+// process, and also when a save of the old data was under way.
+func TestFlushAllIsKept(t *testing.T) {
+	t.Parallel()
+	s := testkit.Start(t, testkit.Options{Conf: []string{"save 3600 1", "enable-debug-command yes"}})
+	c := s.Dial(t)
+	for _, busy := range []bool{false, true} {
+		c.OK(t, "DEBUG", "POPULATE", "1000")
+		c.OK(t, "SAVE")
+		c.OK(t, "SET", "changed", "1")
+		if busy {
+			c.OK(t, "CONFIG", "SET", "rdb-key-save-delay", "1000000")
+			c.OK(t, "BGSAVE")
+			c.OK(t, "CONFIG", "SET", "rdb-key-save-delay", "0")
+		}
+		c.Want(t, "+OK", "FLUSHALL")
+		c.Want(t, `has("rdb_changes_since_last_save:0")`, "INFO", "persistence")
+		s.Kill(t)
+		s.Restart(t)
+		c = s.Dial(t)
+		c.Want(t, ":0", "DBSIZE")
+	}
+	c.Want(t, "+OK", "MULTI")
+	c.Want(t, "+QUEUED", "FLUSHALL")
+	c.Want(t, "[+OK]", "EXEC")
+}

@@ -44,7 +44,9 @@ func cmdFlushDB(c *engine.Ctx) {
 	c.OK()
 }
 
-func cmdFlushAll(c *engine.Ctx, flushed func()) {
+// cmdFlushAll empties everything. Where there are save points the client hears of it when the data file is empty too: the old
+// data must not come back when the process ends badly.
+func cmdFlushAll(c *engine.Ctx, flushed func() (saved <-chan struct{})) {
 	async, ok := flushMode(c)
 	if !ok {
 		return
@@ -54,12 +56,21 @@ func cmdFlushAll(c *engine.Ctx, flushed func()) {
 		emptyDB(c, db)
 	}
 	c.Engine().ForgetAll()
+	var saved <-chan struct{}
 	if flushed != nil {
-		flushed()
+		saved = flushed()
 	}
 	c.Propagate(c.Args...)
 	freeDetached(c, async)
-	c.OK()
+	if saved == nil || c.InExec() || c.FromPrimary() {
+		c.OK()
+		return
+	}
+	wait := c.Suspend(engine.WaitWork, 0, nil, nil)
+	go func() {
+		<-saved
+		wait.Resume(func(c *engine.Ctx) { c.OK() })
+	}()
 }
 
 // emptyDB puts all keys of a database aside. All shards are locked.

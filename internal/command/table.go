@@ -53,8 +53,9 @@ type Deps struct {
 	SlowAppendFile   func(time.Duration)
 	// AppendFileBytes is how much of the log waits for the append-only file; may be nil.
 	AppendFileBytes func() int64
-	// FlushedAll is told, under all locks, that FLUSHALL has emptied every database: a background save that runs is useless.
-	FlushedAll func()
+	// FlushedAll is told, under all locks, that FLUSHALL has emptied every database: a background save that runs is useless. What
+	// it returns is closed when the file has been saved that is due now; nil when none is.
+	FlushedAll func() (saved <-chan struct{})
 	// Freeze stops the whole node for a while, its bus and its cron too: DEBUG SLEEP. nil: only the data is locked.
 	Freeze func(time.Duration)
 	// NewReplID makes 40 hexadecimal digits for DEBUG CHANGE-REPL-ID.

@@ -55,6 +55,7 @@ type Saver struct {
 		running   bool
 		idle      chan struct{} // closed when the save that runs has ended
 		again     bool          // BGSAVE SCHEDULE: once more when the one under way is done
+		next      chan struct{} // closed when the save behind the one that runs has ended; nil when nobody waits for it
 		cancel    context.CancelFunc
 		started   time.Time
 		lastSave  time.Time
@@ -96,7 +97,9 @@ func (s *Saver) begin() (context.Context, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.mu.running, s.mu.cancel, s.mu.started = true, cancel, time.Now()
-	s.mu.idle = make(chan struct{})
+	if s.mu.idle, s.mu.next = s.mu.next, nil; s.mu.idle == nil {
+		s.mu.idle = make(chan struct{})
+	}
 	return ctx, nil
 }
 
@@ -248,19 +251,26 @@ func (s *Saver) Review() {
 }
 
 // Flushed is told that every database was emptied: a save under way has the old data and is broken off, and where there are
-// save points another one begins. It does not wait.
-func (s *Saver) Flushed() {
+// save points another one begins. It does not wait, but returns what is closed when that one has ended; nil when there is none.
+func (s *Saver) Flushed() (saved <-chan struct{}) {
 	wanted := len(s.opts.Settings().Points) > 0
 	s.mu.Lock()
-	running := s.mu.running
-	if running {
+	if s.mu.running {
 		s.mu.cancel()
 		s.mu.again = s.mu.again || wanted
+		if wanted && s.mu.next == nil {
+			s.mu.next = make(chan struct{})
+		}
+		saved = s.mu.next
+		s.mu.Unlock()
+		return saved
 	}
 	s.mu.Unlock()
-	if wanted && !running {
-		_ = s.BgSave(false) // one that began just now has the new data
+	if !wanted {
+		return nil
 	}
+	_ = s.BgSave(false) // one that began just now has the new data
+	return s.idle()
 }
 
 // Stop breaks off a save under way and waits for it.
@@ -270,6 +280,10 @@ func (s *Saver) Stop() {
 		s.mu.cancel()
 	}
 	s.mu.again = false
+	if s.mu.next != nil { // nothing is saved behind the one that runs
+		close(s.mu.next)
+		s.mu.next = nil
+	}
 	s.mu.Unlock()
 	s.wg.Wait()
 }

@@ -37,7 +37,7 @@ func (s *Server) deps() command.Deps {
 		ReloadAppendFile: s.reloadJournal,
 		SlowAppendFile:   s.journal.SetSleep,
 		AppendFileBytes:  s.journal.BufferBytes,
-		FlushedAll:       func() { s.saver.Flushed(); s.repl.Flushed() },
+		FlushedAll:       func() <-chan struct{} { s.repl.Flushed(); return s.saver.Flushed() },
 		NewReplID:        replication.NewID,
 		LogWarning:       func(text string) { s.log.Warn(text) },
 		ReleaseMemory:    debug.FreeOSMemory,

@@ -216,10 +216,13 @@ func outputClass(flags uint32) int {
 	return 0
 }
 
+// uncountedOutput is what may always wait for a client: in Redis it is the buffer that every client has.
+const uncountedOutput = 16 << 10 // bytes
+
 // OverHard says whether so many bytes for the client are over its hard output limit.
 func (s *Session) OverHard(bytes int) bool {
 	hard := s.e.Settings.OutputLimits[outputClass(s.Flags())].HardBytes.Load()
-	return hard > 0 && int64(bytes) > hard
+	return hard > 0 && int64(bytes)-uncountedOutput > hard
 }
 
 // OverOutput says whether the session, with so many bytes waiting for its client, is over its output limit. It remembers
@@ -228,7 +231,7 @@ func (s *Session) OverOutput(waiting int) bool {
 	if s.OverHard(waiting) {
 		return true
 	}
-	limit, n := &s.e.Settings.OutputLimits[outputClass(s.Flags())], int64(waiting)
+	limit, n := &s.e.Settings.OutputLimits[outputClass(s.Flags())], int64(waiting)-uncountedOutput
 	since := &s.memory.overSince
 	if soft := limit.SoftBytes.Load(); soft == 0 || n <= soft {
 		if since.Load() != 0 {

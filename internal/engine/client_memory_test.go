@@ -72,11 +72,12 @@ func TestShareOfMaxMemoryForClients(t *testing.T) {
 }
 
 func TestSoftOutputLimitEndsByTime(t *testing.T) {
+	const uncounted = 16 << 10 // bytes that may always wait
 	now := clock.NewManual(1000000)
 	e := inproc.New(t, inproc.Options{Clock: now})
 	e.Settings.OutputLimits[0].SoftBytes.Store(1000)
 	e.Settings.OutputLimits[0].SoftSeconds.Store(3)
-	c := &holder{output: 1001}
+	c := &holder{output: uncounted + 1001}
 	e.NewSession(c, engine.Peer{})
 	check := func(after time.Duration, closed int) {
 		t.Helper()
@@ -88,13 +89,13 @@ func TestSoftOutputLimitEndsByTime(t *testing.T) {
 	}
 	check(0, 0)
 	check(2*time.Second, 0)
-	c.output = 1000
+	c.output = uncounted + 1000
 	check(2*time.Second, 0) // it is below: the time begins anew
-	c.output = 1001
+	c.output = uncounted + 1001
 	check(2*time.Second, 0)
 	check(3*time.Second, 0)
 	check(time.Second, 1)
-	c.output = 5000
+	c.output = uncounted + 5000
 	e.Settings.OutputLimits[0].HardBytes.Store(4999)
 	check(0, 2)
 }

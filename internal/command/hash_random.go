@@ -136,7 +136,9 @@ func repeatFields(c *engine.Ctx, h *object.Hash, n int64, values bool) {
 	add := func(f object.Field) {
 		var digits [20]byte
 		fields.add(f.Name.Text(digits[:0]))
-		texts.add(f.Value.Text(digits[:0]))
+		if values {
+			texts.add(f.Value.Text(digits[:0]))
+		}
 	}
 	if h.Len() <= poolMax {
 		now := c.FieldClock()
@@ -152,13 +154,14 @@ func repeatFields(c *engine.Ctx, h *object.Hash, n int64, values bool) {
 			add(f)
 		}
 	}
-	r := drawnReply{n: n, texts: fields.mean(), open: func() { openPairs(c, int(n), values) }}
-	if values {
-		r.texts += texts.mean()
-	}
+	r := drawnReply{n: n, texts: fields.mean() + texts.mean(), open: func() { openPairs(c, int(n), values) }}
 	r.one = func(c *engine.Ctx) {
 		i := int(c.W.Dice().Below(uint64(len(fields.ends))))
-		replyPair(c, object.Field{Name: object.Elem{Str: fields.at(i)}, Value: object.Elem{Str: texts.at(i)}}, values)
+		f := object.Field{Name: object.Elem{Str: fields.at(i)}}
+		if values {
+			f.Value.Str = texts.at(i)
+		}
+		replyPair(c, f, values)
 	}
 	r.reply(c)
 }

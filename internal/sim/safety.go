@@ -130,6 +130,9 @@ func (s *safety) check() {
 	s.dirty = s.dirty[:0]
 }
 
+// isStranger says that the node does not know the other one: it was told to forget it, and hears nothing from it.
+func (n *node) isStranger(other *node) bool { return n.alive && !n.core.Knows(other.id) }
+
 // compare looks whether two nodes both accept writes for a slot.
 func (s *safety) compare(a, b *node) {
 	if a.index > b.index {
@@ -137,7 +140,7 @@ func (s *safety) compare(a, b *node) {
 	}
 	pair := [2]int{a.index, b.index}
 	where, both := sharedSlot(a, b)
-	if !both || s.w.net.apart(a, b) {
+	if !both || s.w.net.apart(a, b) || a.isStranger(b) || b.isStranger(a) {
 		delete(s.rivals, pair)
 		return
 	}

@@ -283,6 +283,9 @@ func (c *Core) KnowsPeer(id LinkID) bool {
 	return l != nil && l.node != nil
 }
 
+// Knows tells whether a node is in the table.
+func (c *Core) Knows(id wire.NodeID) bool { return c.lookup(id) != nil }
+
 // MyID is the name of this node.
 func (c *Core) MyID() wire.NodeID { return c.me.id }
 

@@ -16,10 +16,16 @@ const handshakesMax = 2048
 // handshakeTimeoutMin is how long a handshake may take at least.
 const handshakeTimeoutMin clock.Millis = 1000
 
-// startHandshake begins to meet the node at an address unless that is going on already. flags are FlagMeet if it is to
-// add us as well.
+// startHandshake begins to meet the node at an address unless that is going on already; a probe, which adds nobody, makes
+// room for it. flags are FlagMeet if it is to add us as well.
 func (c *Core) startHandshake(a Address, secondPort uint16, flags wire.NodeFlags) *node {
-	if c.handshakes >= handshakesMax || len(c.nodes) >= nodesMax || c.shakesHandsWith(a) {
+	if before := c.handshakeWith(a); before != nil {
+		if !before.probe {
+			return nil
+		}
+		c.dropNode(before)
+	}
+	if c.handshakes >= handshakesMax || len(c.nodes) >= nodesMax {
 		return nil
 	}
 	n := c.addNode(c.freshID(), wire.FlagHandshake|flags)
@@ -40,16 +46,27 @@ func (c *Core) freshID() wire.NodeID {
 	}
 }
 
-func (c *Core) shakesHandsWith(a Address) bool {
+// probe asks who is at an address unless a handshake with it is going on.
+func (c *Core) probe(a Address) {
+	if c.handshakeWith(a) != nil {
+		return
+	}
+	if n := c.startHandshake(a, 0, 0); n != nil {
+		n.probe = true
+	}
+}
+
+// handshakeWith is the handshake with an address that is going on, nil if there is none.
+func (c *Core) handshakeWith(a Address) *node {
 	if c.handshakes == 0 {
-		return false
+		return nil
 	}
 	for _, n := range c.nodes {
 		if n.inHandshake() && n.ip == a.Host && n.busPort == a.BusPort && c.clientPort(n) == a.Port {
-			return true
+			return n
 		}
 	}
-	return false
+	return nil
 }
 
 // admit meets a node that asked for it with a Meet: we connect back and learn the rest from its answers.

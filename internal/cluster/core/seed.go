@@ -28,8 +28,8 @@ func (c *Core) lookAtSeeds() {
 		}
 		if alone {
 			c.startHandshake(a, 0, wire.FlagMeet)
-		} else if n := c.startHandshake(a, 0, 0); n != nil {
-			n.probe = true
+		} else {
+			c.probe(a)
 		}
 	}
 }

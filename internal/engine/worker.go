@@ -37,6 +37,7 @@ type Worker struct {
 	wall      clock.Millis // the wall clock at wallRead, a reading of watch
 	wallRead  int64
 	logged    bool           // effects were appended since the last Kick
+	holds     bool           // see HoldLog
 	invalid   []string       // keys that the command under way has changed and its client had read
 	broadcast []broadcastKey // changed keys that somebody listens to by prefix
 	own       []Push         // messages that the command under way sends to its own session
@@ -232,6 +233,17 @@ func (w *Worker) kick() {
 		w.broadcastChanges()
 	}
 	w.settle()
+	if !w.holds {
+		w.TellLog()
+	}
+}
+
+// HoldLog has TellLog called by whoever owns the worker, and not at the end of each batch: the batches of a round share one
+// write of the append-only file. No reply may leave before.
+func (w *Worker) HoldLog() { w.holds = true }
+
+// TellLog tells the readers of the log of the effects since the last time.
+func (w *Worker) TellLog() {
 	if w.logged {
 		w.logged = false
 		w.e.Log.Kick()

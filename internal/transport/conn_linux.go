@@ -375,6 +375,7 @@ func (c *conn) pushPiece(p piece) {
 
 // send writes once; -1 when the connection is broken (and closed).
 func (r *runner) send(c *conn, b []byte) int {
+	r.w.TellLog()
 	n, errno := rawWrite(c.fd, b)
 	if errno != 0 {
 		if errno == syscall.EAGAIN || errno == syscall.EINTR {
@@ -502,6 +503,7 @@ func (r *runner) close(c *conn) {
 // bringBack gives the connection of a long command back to its loop, which is not this runner's, or not any more.
 func (r *runner) bringBack(c *conn) {
 	r.lost = true
+	r.w.TellLog()
 	pieces := r.w.Out.Take()
 	if !r.l.post(letter{loop: func(in *runner) { in.takeBack(c, pieces) }}) {
 		for _, p := range append(pieces, c.in) {

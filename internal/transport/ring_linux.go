@@ -101,6 +101,8 @@ func (g *ringGear) take(r *runner) {
 		panic("enabling a ring: " + err.Error()) // only a ring that is enabled already refuses
 	}
 	g.ring.WatchOn(g.l.wakefd, unix.POLLIN, kindWake)
+	r.w.HoldLog() // the replies of a round leave together, when the file has what they are about
+	g.ring.Before(r.w.TellLog)
 	if g.prev != nil {
 		g.takeOver(r)
 	}
@@ -405,6 +407,7 @@ func (g *ringGear) back(r *runner, c *conn) {
 func (g *ringGear) takeOver(r *runner) {
 	old := g.prev
 	g.prev = nil
+	g.l.e.Log.Kick() // the replies that the other runner has not sent are sent by this one
 	g.generation = old.generation
 	var served []*conn
 	for e, ok := old.ring.Next(); ok; e, ok = old.ring.Next() {

@@ -29,6 +29,7 @@ type Ring struct {
 	buffers buffers
 	wait    waitArgument
 	brief   unix.Timespec
+	before  func() // see Before
 }
 
 // Completion is how the kernel reports a request that ended, or one result of a request that goes on.
@@ -181,7 +182,13 @@ func (r *Ring) Submit() {
 	}
 }
 
+// Before has fn called each time before the kernel gets to see requests.
+func (r *Ring) Before(fn func()) { r.before = fn }
+
 func (r *Ring) publish() uintptr {
+	if r.before != nil {
+		r.before()
+	}
 	atomic.StoreUint32(r.sqTail, r.tail)
 	return uintptr(r.tail - atomic.LoadUint32(r.sqHead))
 }

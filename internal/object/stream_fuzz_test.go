@@ -113,7 +113,9 @@ func (r *streamRig) check(s stream.Stream) []stream.ID {
 	})
 	for i := range s.Groups() {
 		g := s.GroupAt(i)
-		s.Lag(g)
+		if lag, known := s.Lag(g); known && lag < 0 || g.EntriesRead() < stream.Unknown {
+			r.Fatalf("%q: %d entries read, lag %d", g.Name(), g.EntriesRead(), lag)
+		}
 		r.checkGroup(g)
 	}
 	s.RadixNodes()

@@ -1,5 +1,7 @@
 package stream
 
+import "math"
+
 // This file holds what a group knows of how far behind it is.
 
 // hasTombstones says whether entries may have been deleted among those from an ID on.
@@ -11,16 +13,19 @@ func (s Stream) hasTombstones(from ID) bool {
 	return !deleted.Less(from)
 }
 
+// everAdded is the number of entries ever added, which are no fewer than there are: a stream from outside may tell anything.
+func (s Stream) everAdded() int64 { return max(s.EntriesAdded(), s.Len()) }
+
 // Lag is how many entries the group has not read yet; false when that cannot be told.
 func (s Stream) Lag(g Group) (lag int64, known bool) {
 	switch {
 	case s.EntriesAdded() == 0, s.Len() == 0:
 		return 0, true
 	case s.counts(g) && !s.hasTombstones(g.LastID()):
-		return max(s.EntriesAdded()-g.EntriesRead(), 0), true // XSETID may have set the first below the second
+		return max(s.everAdded()-g.EntriesRead(), 0), true // XSETID may have set the first below the second
 	}
 	read := s.readUpTo(g.LastID())
-	return s.EntriesAdded() - read, read != Unknown
+	return s.everAdded() - read, read != Unknown
 }
 
 // counts says whether the number of entries that a group has read says what is left: not when entries that it had not read
@@ -31,7 +36,7 @@ func (s Stream) counts(g Group) bool {
 
 // readUpTo is how many of the entries ever added have an ID up to the given one; Unknown when that cannot be told.
 func (s Stream) readUpTo(id ID) int64 {
-	last, first, added, n := s.LastID(), s.FirstID(), s.EntriesAdded(), s.Len()
+	last, first, added, n := s.LastID(), s.FirstID(), s.everAdded(), s.Len()
 	deleted := s.MaxDeletedID()
 	switch {
 	case added == 0:
@@ -56,7 +61,7 @@ func (s Stream) Advance(g Group, id ID) bool {
 		return false
 	}
 	if s.counts(g) && !s.hasTombstones(g.LastID()) {
-		g.SetEntriesRead(g.EntriesRead() + 1)
+		g.SetEntriesRead(min(g.EntriesRead(), math.MaxInt64-1) + 1)
 	} else if s.EntriesAdded() != 0 {
 		g.SetEntriesRead(s.readUpTo(id))
 	}

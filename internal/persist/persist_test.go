@@ -261,6 +261,11 @@ func TestSavePoints(t *testing.T) {
 	if due(60*time.Second) || !due(61*time.Second) {
 		t.Error("the second point")
 	}
+	r.e.SetLoading(true)
+	if due(time.Hour) {
+		t.Error("half of a data set that is being loaded would be saved")
+	}
+	r.e.SetLoading(false)
 	r.disk.LimitSpace(0)
 	r.bgsave()
 	tried := r.s.mu.lastTry

@@ -156,7 +156,7 @@ func (c *Ctx) logEffects() {
 	} else if fx := &c.W.effects; fx.count > 0 {
 		at := c.e.Log.append(fx)
 		c.W.logged = true
-		fx.count = 0
+		fx.count, fx.buf = 0, emptied(fx.buf)
 		if c.rerun {
 			c.wroteAt = at // the session belongs to another thread
 		} else {
@@ -172,7 +172,18 @@ func (c *Ctx) commitRaw() {
 	}
 	c.e.Log.appendRaw(c.raw, c.S.db, c.Cmd != nil && c.Cmd.forReplicas)
 	c.W.logged = true
-	c.raw = c.raw[:0]
+	c.raw = emptied(c.raw)
+}
+
+// effectsKept is how large a buffer of effects may be that is kept for the next ones.
+const effectsKept = 1 << 20
+
+// emptied is the buffer b for what comes next, unless it grew too large for that.
+func emptied(b []byte) []byte {
+	if cap(b) > effectsKept {
+		return nil
+	}
+	return b[:0]
 }
 
 func appendInt(dst []byte, n int64) []byte { return num.AppendInt(dst, n) }

@@ -63,3 +63,20 @@ func TestLogIDs(t *testing.T) {
 		t.Errorf("a promoted replica: %+v, database %d; the next effect must select", h, l.StreamDB())
 	}
 }
+
+// What a big effect was collected in is not kept for the small ones that follow, of a client as of a primary's stream.
+func TestBuffersOfBigEffectsAreNotKept(t *testing.T) {
+	for _, n := range []int{100, 4 * effectsKept} {
+		c := &Ctx{e: &Engine{Log: startedLog()}, W: &Worker{}, S: &Session{}}
+		c.W.effects.buf, c.W.effects.count = make([]byte, n), 1
+		c.logEffects()
+		c.raw, c.S.primaryLink = make([]byte, n), true
+		c.logEffects()
+		if end := c.e.Log.End(); end < Offset(2*n) {
+			t.Errorf("%d of %d bytes are logged", end, 2*n)
+		}
+		if keeps := n <= effectsKept; (cap(c.raw) > 0) != keeps || (cap(c.W.effects.buf) > 0) != keeps {
+			t.Errorf("of %d bytes buffers of %d and %d are kept", n, cap(c.raw), cap(c.W.effects.buf))
+		}
+	}
+}

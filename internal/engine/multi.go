@@ -68,7 +68,7 @@ func (c *Ctx) queue(cmd *Command) {
 	m.oom = m.oom || cmd.denyOOM
 	if c.S.primaryLink {
 		m.raw = append(m.raw, c.raw...)
-		c.raw = c.raw[:0]
+		c.raw = emptied(c.raw)
 	}
 	for _, a := range c.Args {
 		c.S.memory.multi += int64(argumentBytes + len(a))

@@ -188,11 +188,14 @@ func baseLoadstring(c *call) {
 
 // chunkName is how errors show the name of a source: a file, or the first line of the text.
 func chunkName(name string) string {
-	const most = 45
+	const most = 63
 	if name != "" && (name[0] == '@' || name[0] == '=') {
 		return name[1:]
 	}
-	first, _, cut := strings.Cut(name, "\n")
+	first, cut := name, false
+	if end := strings.IndexAny(name, "\n\r"); end >= 0 {
+		first, cut = name[:end], true
+	}
 	if len(first) > most {
 		first, cut = first[:most], true
 	}

@@ -51,6 +51,9 @@ func compileFor(source, name string, ofScript, debug bool) (p *lua.FunctionProto
 	if line, ok := tooDeep(source); ok {
 		return nil, &syntaxError{fmt.Sprintf("%s:%d: chunk has too many syntax levels", name, line)}
 	}
+	if err := checkSyntax(source, name); err != nil {
+		return nil, err
+	}
 	chunk, err := parse.Parse(strings.NewReader(source), name)
 	if err != nil {
 		return nil, translate(err, name)
@@ -69,37 +72,19 @@ func compileFor(source, name string, ofScript, debug bool) (p *lua.FunctionProto
 	return p, nil
 }
 
-// translate words a complaint of the parser as the reference implementation does.
+// translate words what the interpreter has against a program that the grammar allows.
 func translate(err error, name string) error {
 	switch e := err.(type) {
 	case *parse.Error:
-		text := strings.TrimSpace(e.Message)
-		if known := syntaxTexts[text]; known != "" {
-			text = known
-		} else if strings.HasPrefix(text, "syntax error") {
-			text = "syntax error"
+		near, line := e.Token, e.Pos.Line
+		if near == "" || line < 0 || line == parse.EOF {
+			near = tokenEOF
 		}
-		near := e.Token
-		line := e.Pos.Line
-		if line < 0 || line == parse.EOF {
-			near = "<eof>"
-		}
-		if near == "" {
-			near = "<eof>"
-		}
-		return &syntaxError{fmt.Sprintf("%s:%d: %s near '%s'", name, max(line, 1), text, near)}
+		return &syntaxError{fmt.Sprintf("%s:%d: %s near '%s'", name, max(line, 1), strings.TrimSpace(e.Message), near)}
 	case *lua.CompileError:
 		return &syntaxError{fmt.Sprintf("%s:%d: %s", name, e.Line, e.Message)}
 	}
 	return &syntaxError{fmt.Sprintf("%s: %v", name, err)}
-}
-
-// syntaxTexts are texts of the parser and what the reference implementation says.
-var syntaxTexts = map[string]string{
-	"unterminated string":           "unfinished string",
-	"unterminated multiline string": "unfinished long string",
-	"invalid multiline comment":     "unfinished long comment",
-	"Invalid token":                 "unexpected symbol",
 }
 
 // place puts the functions where the tree named them.

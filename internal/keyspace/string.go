@@ -31,7 +31,7 @@ type outside struct {
 }
 
 // outside is what the record's value has outside of it.
-func (r Rec) outside() outside {
+func (r *Rec) outside() outside {
 	flags := r.flags() & (isBlob | isRoot)
 	if flags == 0 {
 		return outside{}
@@ -42,7 +42,7 @@ func (r Rec) outside() outside {
 
 // effort is how long freeing a record takes, measured by that of a small one: the system takes a big blob back at
 // some 2 KiB in that time.
-func (r Rec) effort() int {
+func (r *Rec) effort() int {
 	if r.flags()&isBlob == 0 {
 		return 1
 	}

@@ -217,7 +217,8 @@ func (t *transfer) announce(r *replica) error {
 	return r.write(fmt.Appendf(nil, "+FULLRESYNC %s %d\r\n", t.guarded.id, t.guarded.at))
 }
 
-// stream sends the snapshot to the members as it is made.
+// stream sends the snapshot to the members as it is made. It is logged in Redis's words, which programs look for, though there
+// is neither a child nor a pipe.
 func (t *transfer) stream() error {
 	snap, err := t.m.opts.Taker.Cut(t.ctx, t.options(t.m.opts.Settings()))
 	if err != nil {

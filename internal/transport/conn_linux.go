@@ -503,6 +503,7 @@ func (r *runner) close(c *conn) {
 // bringBack gives the connection of a long command back to its loop, which is not this runner's, or not any more.
 func (r *runner) bringBack(c *conn) {
 	r.lost = true
+	r.l.group.away.Add(-1)
 	r.w.TellLog()
 	pieces := r.w.Out.Take()
 	if !r.l.post(letter{loop: func(in *runner) { in.takeBack(c, pieces) }}) {

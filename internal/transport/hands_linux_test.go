@@ -47,6 +47,14 @@ func (d *door) beganAside() {
 	}
 }
 
+// awayAre checks how many connections are away.
+func (d *door) awayAre(n int32) {
+	d.t.Helper()
+	if got := d.loops.away.Load(); got != n {
+		d.t.Errorf("%d connections are away, want %d", got, n)
+	}
+}
+
 func TestKnownLongScriptDoesNotBeginOnItsLoop(t *testing.T) {
 	onEach(t, 1, func(t *testing.T, d *door) {
 		d.learn(lengthy...)
@@ -59,10 +67,12 @@ func TestKnownLongScriptDoesNotBeginOnItsLoop(t *testing.T) {
 			}
 			d.beganAside()
 			other.Want(t, "+PONG", "PING")
+			d.awayAre(1)
 			d.count.end <- struct{}{}
 			if v := c.Next(t); v.Text != "done" {
 				t.Fatalf("got %v", v)
 			}
+			d.awayAre(0)
 		}
 		if d.loops.loops[0].tid.Load() != runner {
 			t.Error("the loop has another runner")

@@ -104,7 +104,9 @@ func (r *runner) turn() bool {
 	return mine && !l.closing
 }
 
-// briefWaits is how many empty brief waits a runner makes before it goes to sleep.
+// briefWaits is how many empty brief waits a runner makes before it goes to sleep. It does not while a long command computes:
+// asleep it would give up its processor of Go's, and several such commands would make it wait for another one, ten milliseconds
+// for each that comes before.
 const briefWaits = 2
 
 // briefMillis is how long a brief wait takes at most. Long ones save the way to sleep and back, but hold a processor of Go's:
@@ -123,7 +125,7 @@ func (r *runner) wait() int {
 	if len(l.again) > 0 || l.closing {
 		return r.gear.poll(noWait)
 	}
-	for range briefWaits {
+	for n := 0; n < briefWaits || l.group.away.Load() > 0; n++ {
 		if n := r.gear.poll(briefWait); n > 0 {
 			return n
 		}
@@ -251,6 +253,7 @@ type Loops struct {
 	next  atomic.Uint32
 	dog   watchdog
 	hands hands
+	away  atomic.Int32 // connections that are away
 
 	backend Backend
 }
@@ -278,7 +281,7 @@ func NewLoops(e *engine.Engine, opts Options) (*Loops, error) {
 	}
 	g.backend = backend
 	g.dog.init(g.loops)
-	g.hands.init(e)
+	g.hands.init(e, len(g.loops))
 	for _, l := range g.loops {
 		l.done.Add(1)
 		l.start(l.gear)

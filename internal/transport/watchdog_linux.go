@@ -140,6 +140,7 @@ func (d *watchdog) depose(l *loop, batch uint64) bool {
 		return false
 	}
 	c.away = true
+	l.group.away.Add(1)
 	letOthersFirst(int(l.tid.Load()))
 	l.start(next)
 	return true

@@ -27,10 +27,12 @@ func TestLongCommandHoldsNobodyUp(t *testing.T) {
 			d.begin(long, strconv.Itoa(round))
 			other.Want(t, "+PONG", "PING") // on the same loop, while the command runs
 			d.dial().Want(t, "+PONG", "PING")
+			d.awayAre(1)
 			d.long.end <- struct{}{}
 			if v := long.Next(t); v.Text != "DONE "+strconv.Itoa(round) {
 				t.Fatalf("got %v", v)
 			}
+			d.awayAre(0)
 		}
 	})
 }

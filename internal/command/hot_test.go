@@ -6,6 +6,7 @@ import (
 
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/resp"
+	"github.com/covey-db/covey/internal/testkit"
 )
 
 // hotPath is a command of a path that must not allocate, with what has to be done before.
@@ -74,6 +75,9 @@ func newHot(t testing.TB, p hotPath) (run func()) {
 }
 
 func TestHotPathsAllocateNothing(t *testing.T) {
+	if testkit.Race {
+		t.Skip("the race detector allocates beside the command")
+	}
 	for _, p := range hotPaths {
 		t.Run(p.name, func(t *testing.T) {
 			if n := testing.AllocsPerRun(1000, newHot(t, p)); n != 0 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/covey-db/covey/internal/resp"
+	"github.com/covey-db/covey/internal/testkit"
 )
 
 // testHost answers ECHO and records nothing; a script is ended after a while.
@@ -37,7 +38,7 @@ func (h *testHost) Look() {
 }
 
 // lastsMax is how long a script of a test may run.
-const lastsMax = 2 * time.Second
+const lastsMax = testkit.Slowness * 2 * time.Second
 
 func eval(t testing.TB, vm *VM, body string, keys ...string) string {
 	t.Helper()
@@ -175,7 +176,7 @@ func TestBounds(t *testing.T) {
 			got = err.Error()
 		} else {
 			r := &Reply{Proto: resp.RESP2, Err: func(string, bool) {}}
-			vm.Eval(&testHost{vm: vm, until: time.Now().Add(50 * time.Millisecond)}, p, nil, nil, r)
+			vm.Eval(&testHost{vm: vm, until: time.Now().Add(testkit.Slowness * 200 * time.Millisecond)}, p, nil, nil, r)
 			got = string(r.Out)
 		}
 		if d := time.Since(start); d > 300*time.Millisecond {
@@ -229,7 +230,7 @@ func TestMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := &Reply{Proto: resp.RESP2, Err: func(string, bool) {}}
-		vm.Eval(&testHost{vm: vm, until: time.Now().Add(time.Minute)}, p, nil, nil, r)
+		vm.Eval(&testHost{vm: vm, until: time.Now().Add(testkit.Slowness * time.Minute)}, p, nil, nil, r)
 		if !strings.Contains(string(r.Out), want) {
 			t.Errorf("%s: %.200q", body, r.Out)
 		}

@@ -103,7 +103,8 @@ func leadingInt(text []byte) int {
 	return n
 }
 
-// findSort finds the sorted key and the target of the last STORE. BY, GET and LIMIT hide what follows them.
+// findSort finds the sorted key and the target of the last STORE. Every option hides what follows it: a target may be named
+// as an option is (redis-server looks at it again when it checks access, and not when it stores).
 func findSort(args [][]byte, dst []KeyRef) []KeyRef {
 	dst = append(dst, KeyRef{1, useRead})
 	target := 0
@@ -114,7 +115,8 @@ func findSort(args [][]byte, dst []KeyRef) []KeyRef {
 		case equalFold(arg, "get"), equalFold(arg, "by"):
 			i++
 		case equalFold(arg, "store") && i+1 < len(args):
-			target = i + 1
+			i++
+			target = i
 		}
 	}
 	if target != 0 {

@@ -67,6 +67,8 @@ var keyCases = []struct{ words, want string }{
 	{"SORT k LIMIT store store store d", "k:RO access,d:OW update"},
 	{"SORT k STORE", "k:RO access"},
 	{"SORT k STORE store", "k:RO access,store:OW update"},
+	{"SORT k STORE STORE BY w_*", "k:RO access,STORE:OW update"},
+	{"SORT k STORE by STORE get", "k:RO access,get:OW update"},
 	{"SORT k BY", "k:RO access"},
 	{"SORT_RO k", "k:RO access"},
 	{"SORT_RO k BY w_* GET p*", "k:RO access"},

@@ -4,3 +4,6 @@ package testkit
 
 // Race says that the race detector watches.
 const Race = false
+
+// Slowness is what bounds of time are multiplied by.
+const Slowness = 1

@@ -395,29 +395,3 @@ func checkKey(L *lua.LState) int {
 	L.SetTop(1)
 	return 1
 }
-
-// tooDeep scans a source for nesting and rows of operators that are too much for a recursive compiler.
-func tooDeep(src string) (line int, deep bool) {
-	s := scanner{src: src, line: 1}
-	row := make([]int, 1, nestingMax+2)
-	for {
-		switch s.next() {
-		case tokenEnd:
-			return 0, false
-		case tokenOpen:
-			row[len(row)-1]++
-			row = append(row, 0)
-		case tokenClose:
-			if len(row) > 1 {
-				row = row[:len(row)-1]
-			}
-		case tokenBreak:
-			row[len(row)-1] = 0
-		case tokenOperator:
-			row[len(row)-1]++
-		}
-		if len(row) > nestingMax+1 || row[len(row)-1] > chainMax {
-			return s.line, true
-		}
-	}
-}

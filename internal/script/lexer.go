@@ -233,3 +233,5 @@ func (x *lexer) escape(read *strings.Builder) {
 		x.at++
 	}
 }
+
+func isAlpha(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }

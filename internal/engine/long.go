@@ -22,29 +22,46 @@ const longNanos = int64(time.Millisecond)
 // as everything is the first time.
 const longKept = 1024
 
-const longMicrosBits = 24 // of an entry; above them is what tells commands apart
+// An entry holds, from the lowest bit, whether the last run was measured by the clock of all, the estimate in microseconds,
+// and what tells commands apart.
+const (
+	longMicrosMax = 1<<23 - 1
+	longBits      = 24
+)
 
-// longOnes are the commands that have taken long. An entry is an estimate of microseconds that follows what the command takes
-// by a quarter each time: one run of several milliseconds is enough to be taken for long, and some short ones to be forgotten.
+// longOnes are the commands that have taken long. An estimate follows what the command takes by a quarter each time: one run
+// of several milliseconds is enough to be taken for long, and some short ones to be forgotten. By the clock of all a short
+// command takes long too where others have the processor, so the time of a thread that comes after such a run counts alone.
 type longOnes [longKept]atomic.Uint64
 
-// micros is what a command is expected to take, 0 when nothing is known.
-func (l *longOnes) micros(like uint64) uint64 {
+// entry is what is known of a command: 0 when nothing is.
+func (l *longOnes) entry(like uint64) uint64 {
 	entry := l[like%longKept].Load()
-	if entry>>longMicrosBits != like>>longMicrosBits {
+	if entry>>longBits != like>>longBits {
 		return 0
 	}
-	return entry & (1<<longMicrosBits - 1)
+	return entry & (1<<longBits - 1)
 }
 
-// learn notes what a command has taken.
-func (l *longOnes) learn(like uint64, nanos int64) {
-	known := int64(l.micros(like))
+// micros is what a command is expected to take, 0 when nothing is known.
+func (l *longOnes) micros(like uint64) uint64 { return l.entry(like) >> 1 }
+
+// learn notes what a command has taken, as it was measured: by the time of its thread, or by the clock of all.
+func (l *longOnes) learn(like uint64, nanos int64, own bool) {
+	entry := l.entry(like)
+	known := int64(entry >> 1)
 	if known == 0 && nanos < longNanos {
 		return
 	}
-	took := min(nanos/nanosPerMicro, 1<<longMicrosBits-1)
-	l[like%longKept].Store(like>>longMicrosBits<<longMicrosBits | uint64(known+(took-known)/4))
+	took := min(nanos/nanosPerMicro, longMicrosMax)
+	if byClock := entry&1 != 0; !(own && byClock) {
+		took = known + (took-known)/4
+	}
+	next := like>>longBits<<longBits | uint64(took)<<1
+	if !own {
+		next |= 1
+	}
+	l[like%longKept].Store(next)
 }
 
 // likeness stands for the command with its keys, which are found, and for all that are expected to take as long.
@@ -69,10 +86,11 @@ func (c *Ctx) weigh(cmd *Command) {
 
 // weighedIn ends what weigh has begun; nanos is what the command took by the clock.
 func (c *Ctx) weighedIn(nanos int64) {
-	if c.W.OwnTime != nil {
+	own := c.W.OwnTime != nil
+	if own {
 		nanos = c.W.ownTime() - c.weighed
 	}
-	c.e.long.learn(c.like, nanos)
+	c.e.long.learn(c.like, nanos, own)
 }
 
 // ownTime is for how many nanoseconds the worker's thread has had a processor, 0 where that is not counted.

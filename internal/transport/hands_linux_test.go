@@ -11,9 +11,8 @@ import (
 // lengthy is a script that lasts until its command is told to end.
 var lengthy = []string{"EVAL", "redis.call('bitcount', KEYS[1]) return ARGV[1]", "1", "k", "done"}
 
-// learnedRuns is for how many runs a command that was learned is taken for long, however short they are: half of what its
-// estimate allows.
-const learnedRuns = 5
+// knownRuns is how often a command that is known to take long is called.
+const knownRuns = 5
 
 // learn makes a command that calls BITCOUNT known as long: it lasts until the watchdog has looked at its loop many times.
 func (d *door) learn(words ...string) {
@@ -61,7 +60,7 @@ func TestKnownLongScriptDoesNotBeginOnItsLoop(t *testing.T) {
 		c, other := d.dial(), d.dial()
 		other.Want(t, "+PONG", "PING")
 		runner := d.loops.loops[0].tid.Load()
-		for range learnedRuns {
+		for range knownRuns {
 			if err := c.Send(lengthy...); err != nil {
 				t.Fatal(err)
 			}
@@ -180,7 +179,7 @@ func TestEndOfAKnownLongCommandsClient(t *testing.T) {
 	onEach(t, 1, func(t *testing.T, d *door) {
 		d.learn("BITCOUNT", "k")
 		other := d.dial()
-		for range learnedRuns {
+		for range knownRuns {
 			c := d.dial()
 			if err := c.Send("BITCOUNT", "k"); err != nil {
 				t.Fatal(err)

@@ -209,6 +209,9 @@ func (s *Saver) idle() <-chan struct{} {
 func (s *Saver) run(ctx context.Context, j job) error {
 	dirty, err := s.write(ctx, j)
 	broken := ctx.Err() != nil || errors.Is(err, snapshot.ErrGivenUp)
+	if err == nil {
+		s.e.Stats.Dirty.Add(-dirty) // before anybody hears of the end
+	}
 	s.mu.Lock()
 	s.mu.cancel()
 	s.mu.running = false
@@ -228,7 +231,6 @@ func (s *Saver) run(ctx context.Context, j job) error {
 	s.mu.Unlock()
 	switch {
 	case err == nil:
-		s.e.Stats.Dirty.Add(-dirty)
 		s.opts.Log.Info("DB saved on disk")
 	case broken:
 		s.opts.Log.Warn("Saving was broken off")

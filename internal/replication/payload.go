@@ -53,7 +53,9 @@ func (l *payload) Read(b []byte) (int, error) {
 		b = b[:min(int64(len(b)), l.left)]
 	}
 	for len(l.p.buf) == 0 {
-		if err := l.p.more(); err != nil {
+		if err := l.p.more(); err == io.EOF {
+			return 0, io.ErrUnexpectedEOF // what came is no whole snapshot
+		} else if err != nil {
 			return 0, err
 		}
 	}

@@ -216,13 +216,22 @@ func outputClass(flags uint32) int {
 	return 0
 }
 
-// uncountedOutput is what may always wait for a client: in Redis it is the buffer that every client has.
+// uncountedOutput is what may always wait for a client: in Redis it is the buffer that every client has. It does not lessen
+// what is more: the blocks that Redis counts then are larger than what is in them.
 const uncountedOutput = 16 << 10 // bytes
+
+// counted is how much of what waits for a client counts towards its limit.
+func counted(waiting int) int64 {
+	if waiting <= uncountedOutput {
+		return 0
+	}
+	return int64(waiting)
+}
 
 // OverHard says whether so many bytes for the client are over its hard output limit.
 func (s *Session) OverHard(bytes int) bool {
 	hard := s.e.Settings.OutputLimits[outputClass(s.Flags())].HardBytes.Load()
-	return hard > 0 && int64(bytes)-uncountedOutput > hard
+	return hard > 0 && counted(bytes) > hard
 }
 
 // OverOutput says whether the session, with so many bytes waiting for its client, is over its output limit. It remembers
@@ -231,7 +240,7 @@ func (s *Session) OverOutput(waiting int) bool {
 	if s.OverHard(waiting) {
 		return true
 	}
-	limit, n := &s.e.Settings.OutputLimits[outputClass(s.Flags())], int64(waiting)-uncountedOutput
+	limit, n := &s.e.Settings.OutputLimits[outputClass(s.Flags())], counted(waiting)
 	since := &s.memory.overSince
 	if soft := limit.SoftBytes.Load(); soft == 0 || n <= soft {
 		if since.Load() != 0 {

@@ -77,7 +77,7 @@ func TestSoftOutputLimitEndsByTime(t *testing.T) {
 	e := inproc.New(t, inproc.Options{Clock: now})
 	e.Settings.OutputLimits[0].SoftBytes.Store(1000)
 	e.Settings.OutputLimits[0].SoftSeconds.Store(3)
-	c := &holder{output: uncounted + 1001}
+	c := &holder{output: uncounted + 1}
 	e.NewSession(c, engine.Peer{})
 	check := func(after time.Duration, closed int) {
 		t.Helper()
@@ -89,14 +89,14 @@ func TestSoftOutputLimitEndsByTime(t *testing.T) {
 	}
 	check(0, 0)
 	check(2*time.Second, 0)
-	c.output = uncounted + 1000
+	c.output = uncounted
 	check(2*time.Second, 0) // it is below: the time begins anew
-	c.output = uncounted + 1001
+	c.output = uncounted + 1
 	check(2*time.Second, 0)
 	check(3*time.Second, 0)
 	check(time.Second, 1)
-	c.output = uncounted + 5000
-	e.Settings.OutputLimits[0].HardBytes.Store(4999)
+	e.Settings.OutputLimits[0].SoftBytes.Store(0)
+	e.Settings.OutputLimits[0].HardBytes.Store(uncounted)
 	check(0, 2)
 }
 

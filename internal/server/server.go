@@ -24,6 +24,7 @@ import (
 	"github.com/covey-db/covey/internal/credential"
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/journal"
+	"github.com/covey-db/covey/internal/mem"
 	"github.com/covey-db/covey/internal/persist"
 	"github.com/covey-db/covey/internal/rdb"
 	"github.com/covey-db/covey/internal/replication"
@@ -213,6 +214,7 @@ func (s *Server) Run(ctx context.Context) (failed error) {
 	s.loops, s.streams = loops, transport.NewGoroutines(s.engine, opts)
 	s.measureBase()
 	s.reserve = make([]byte, heapReserve)
+	mem.Discard(s.reserve) // Go clears it, and thereby touches it, where its heap has been before
 	if s.bus != nil {
 		if err := s.bus.Load(); err != nil {
 			return err

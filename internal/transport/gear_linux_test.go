@@ -30,17 +30,23 @@ func TestLoopChangesHandsUnderLoad(t *testing.T) {
 				}
 			})
 		}
-		long := d.dial()
-		for i := range changes {
-			d.begin(long, strconv.Itoa(i))
-			d.dial().Want(t, "+PONG", "PING") // the next runner is in charge
-			d.long.end <- struct{}{}
-			if v := long.Next(t); v.Text != "DONE "+strconv.Itoa(i) {
-				t.Fatalf("got %v", v)
-			}
-		}
+		d.changeHands(changes)
 		busy.Wait()
 	})
+}
+
+// changeHands has long commands take the loop from its runner so many times.
+func (d *door) changeHands(times int) {
+	d.t.Helper()
+	long := d.dial()
+	for i := range times {
+		d.begin(long, strconv.Itoa(i))
+		d.dial().Want(d.t, "+PONG", "PING") // the next runner is in charge
+		d.long.end <- struct{}{}
+		if v := long.Next(d.t); v.Text != "DONE "+strconv.Itoa(i) {
+			d.t.Fatalf("got %v", v)
+		}
+	}
 }
 
 // echoes sends a pipeline and checks what comes back.

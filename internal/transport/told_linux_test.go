@@ -67,13 +67,7 @@ func TestNoReplyLeavesBeforeTheFileHasIt(t *testing.T) {
 				}
 			})
 		}
-		long := d.dial()
-		for i := range changes {
-			d.begin(long, strconv.Itoa(i))
-			d.dial().Want(t, "+PONG", "PING") // the next runner is in charge
-			d.long.end <- struct{}{}
-			long.Next(t)
-		}
+		d.changeHands(changes)
 		busy.Wait()
 	})
 }

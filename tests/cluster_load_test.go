@@ -199,5 +199,5 @@ func TestRedisCLICoversAnUnownedSlot(t *testing.T) {
 	mixed.Want(t, "+OK", "MULTI")
 	mixed.Want(t, "+QUEUED", "CLUSTER", "BUMPEPOCH")
 	mixed.Want(t, "+QUEUED", "CLUSTER", "COUNTKEYSINSLOT", "1")
-	mixed.Want(t, "[+BUMPED... :0]", "EXEC")
+	mixed.Want(t, "[+... :0]", "EXEC") // BUMPED, or STILL where redis-cli chose this node, which it does at random
 }

@@ -29,8 +29,6 @@ func dataCommands() []dataCommand {
 		{"GEOSEARCH COUNT 10", 20_000, fillPlaces, "GEOSEARCH places FROMLONLAT 15 37 BYRADIUS 200 km COUNT 10"},
 		{"GEOSEARCH ASC", 10_000, fillPlaces, "GEOSEARCH places FROMLONLAT 15 37 BYRADIUS 200 km ASC"},
 		{"GEOSEARCH", 10_000, fillPlaces, "GEOSEARCH places FROMLONLAT 15 37 BYRADIUS 200 km"},
-		{"SADD", 1_000_000, nil, "SADD set element:__rand_int__"},
-		{"XADD", 500_000, nil, "XADD stream MAXLEN ~ 100000 * sensor 12345678 value 12.5"},
 	}
 }
 

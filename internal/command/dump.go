@@ -1,7 +1,6 @@
 package command
 
 import (
-	"errors"
 	"sync"
 
 	"github.com/covey-db/covey/internal/checksum"
@@ -16,10 +15,16 @@ import (
 
 func dumpHandlers(d Deps) map[string]engine.Handler {
 	compressors := &sync.Pool{New: func() any { return new(checksum.LZF) }}
+	restorers := &sync.Pool{New: func() any { return &restorer{log: d.LogWarning} }}
+	restore := func(c *engine.Ctx) {
+		r := restorers.Get().(*restorer)
+		cmdRestore(c, r)
+		restorers.Put(r)
+	}
 	return map[string]engine.Handler{
 		"dump":           {Run: func(c *engine.Ctx) { cmdDump(c, compressors) }},
-		"restore":        {Run: func(c *engine.Ctx) { cmdRestore(c, d.LogWarning) }},
-		"restore-asking": {Run: func(c *engine.Ctx) { cmdRestore(c, d.LogWarning) }},
+		"restore":        {Run: restore},
+		"restore-asking": {Run: restore},
 	}
 }
 
@@ -90,7 +95,7 @@ func numberWithin(c *engine.Ctx, i int, low, high int64, text string) (int64, bo
 	return n, ok
 }
 
-func cmdRestore(c *engine.Ctx, log func(string)) {
+func cmdRestore(c *engine.Ctx, r *restorer) {
 	o, ok := parseRestore(c)
 	if !ok {
 		return
@@ -104,9 +109,9 @@ func cmdRestore(c *engine.Ctx, log func(string)) {
 	if !ok {
 		return
 	}
-	body, err := checkDump(c, c.Args[3], log)
+	body, err := openDump(c, c.Args[3])
 	if err != nil {
-		c.Err(err.Error())
+		c.Err(errDumpFooter)
 		return
 	}
 	if at != 0 && !o.absTTL {
@@ -115,62 +120,70 @@ func cmdRestore(c *engine.Ctx, log func(string)) {
 			at = 1<<63 - 1 // so far away that the sum does not fit
 		}
 	}
-	if at != 0 && c.IsPast(at) && !c.Engine().Role.IsReplica() {
+	_, existed := c.Part(0).Find(c.DB(), c.Key(0))
+	past := at != 0 && c.IsPast(at) && !c.Engine().Role.IsReplica()
+	if past {
+		err = r.check(body)
+	} else {
+		err = r.put(c, body, at)
+	}
+	switch {
+	case err != nil:
+		c.Err(engine.ErrBadDump)
+		return
+	case past:
 		if c.Delete(0) {
 			c.Notify(config.EventGeneric, "del", 0)
 			propagateServerDelete(c, 0)
 		}
-		c.OK()
-		return
+	default:
+		finishRestore(c, existed, at, o)
 	}
-	if putRestored(c, body, at, o, log) {
-		c.OK()
-	}
+	c.OK()
 }
 
-// The replies to a payload that is wrong.
-var (
-	errDumpFooter = errors.New("ERR DUMP payload version or checksum are wrong")
-	errBadDump    = errors.New(engine.ErrBadDump)
-)
+// errDumpFooter is the reply to a payload whose end is wrong.
+const errDumpFooter = "ERR DUMP payload version or checksum are wrong"
 
-// checkDump checks a payload from end to end, and returns the type and value in it. log hears what is wrong; it may be nil.
-func checkDump(c *engine.Ctx, payload []byte, log func(string)) ([]byte, error) {
-	verify := rdb.VerifyDump
+// openDump checks the end of a payload, and returns the type and value in it.
+func openDump(c *engine.Ctx, payload []byte) ([]byte, error) {
 	if c.Engine().Settings.SkipChecksums.Load() {
-		verify = rdb.VerifyDumpUnsummed
+		return rdb.VerifyDumpUnsummed(payload)
 	}
-	body, err := verify(payload)
-	if err != nil {
-		return nil, errDumpFooter
-	}
-	if err := rdb.DecodeValue(body, rdb.Nop{}); err != nil {
-		complain(log, err)
-		return nil, errBadDump
-	}
-	return body, nil
+	return rdb.VerifyDump(payload)
 }
 
-// complain tells log what is wrong with a payload.
-func complain(log func(string), err error) {
-	if log != nil {
-		log("RESTORE was given a damaged payload: " + rdb.Complaint(err))
-	}
+// restorer makes values of payloads. It serves one command at a time and keeps its memory.
+type restorer struct {
+	decoder rdb.Decoder
+	builder object.Builder
+	log     func(string) // hears what is wrong with a payload; may be nil
 }
 
-// putRestored sets key 0 and logs it with its time of expiry. false: the error has been replied, and the key is as it was.
-// What only shows when the value is put together, log hears of.
-func putRestored(c *engine.Ctx, body []byte, at int64, o restoreOptions, log func(string)) bool {
+// check is an error if a payload is damaged.
+func (r *restorer) check(body []byte) error {
+	return r.complain(r.decoder.DecodeValue(body, rdb.Nop{}))
+}
+
+// put sets key 0. After an error the key is as it was.
+func (r *restorer) put(c *engine.Ctx, body []byte, at int64) error {
+	r.builder.Begin(c.Place(0), at, limitsOf(c))
+	err := r.decoder.DecodeValue(body, &r.builder)
+	r.builder.Abort() // after an end nothing is left to be freed
+	return r.complain(err)
+}
+
+// complain tells the log what is wrong with a payload.
+func (r *restorer) complain(err error) error {
+	if err != nil && r.log != nil {
+		r.log("RESTORE was given a damaged payload: " + rdb.Complaint(err))
+	}
+	return err
+}
+
+// finishRestore gives key 0 its clock and logs it with its time of expiry.
+func finishRestore(c *engine.Ctx, existed bool, at int64, o restoreOptions) {
 	part, key := c.Part(0), c.Key(0)
-	_, existed := part.Find(c.DB(), key)
-	var b object.Builder
-	b.Begin(c.Place(0), at, limitsOf(c))
-	if err := rdb.DecodeValue(body, &b); err != nil {
-		b.Abort()
-		complain(log, err)
-		c.Err(engine.ErrBadDump)
-		return false
-	}
 	clock, given := c.Engine().Evictor.Stamp(o.idle, o.freq, c.Now)
 	if !given {
 		clock = c.FreshLRU()
@@ -184,10 +197,9 @@ func putRestored(c *engine.Ctx, body []byte, at int64, o restoreOptions, log fun
 	}
 	c.Notify(config.EventGeneric, "restore", 0)
 	if at == 0 || o.absTTL {
-		return true // the command itself says it all
+		return // the command itself says it all
 	}
 	var digits [20]byte
 	effect := append([][]byte{wordRestore, key.Bytes, num.AppendInt(digits[:0], at)}, c.Args[3:]...)
 	c.Propagate(append(effect, wordAbsTTL)...)
-	return true
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/rdb"
 	"github.com/covey-db/covey/internal/testkit/reply"
 )
 
@@ -128,4 +129,44 @@ func TestRestoreTimes(t *testing.T) {
 		OBJECT FREQ f -> :200
 		OBJECT IDLETIME f -> -ERR An LFU maxmemory policy is selected...
 	`)
+}
+
+// A payload that is wrong at its very end leaves the key that it should have replaced as it was, whatever it has of a value.
+func TestDamagedPayloadReplacesNothing(t *testing.T) {
+	h := newHarness(t)
+	h.script(`
+		SET string abc
+		SET number 7
+		HSET hash f v
+		SADD intset 1 2 3
+		SADD set a b
+		ZADD zset 1 a
+		RPUSH list a b
+		XADD stream 1-1 f v
+	`)
+	sum := func(body string) string {
+		return string(rdb.AppendDumpFooter([]byte(body), 0))
+	}
+	for _, key := range []string{"string", "number", "hash", "intset", "set", "zset", "list", "stream"} {
+		payload := h.do("DUMP " + key).Text
+		body := payload[:len(payload)-len(sum(""))]
+		for _, bad := range []string{body + "x", body[:len(body)-1]} {
+			for _, ttl := range []string{"0", "1000"} {
+				h.do("SET to old")
+				if v := h.args("RESTORE", "to", ttl, sum(bad), "REPLACE"); !v.IsError("ERR Bad data format") {
+					t.Errorf("a damaged %s: %v", key, v)
+				}
+				h.script(`
+					GET to -> "old"
+					TTL to -> :-1
+				`)
+			}
+			if v := h.args("RESTORE", "to", "1", sum(bad), "REPLACE", "ABSTTL"); !v.IsError("ERR Bad data format") {
+				t.Errorf("a damaged %s of the past: %v", key, v)
+			}
+		}
+		if v := h.args("RESTORE", "to", "0", sum(body), "REPLACE"); v.Text != "OK" {
+			t.Errorf("a sound %s: %v", key, v)
+		}
+	}
 }

@@ -35,7 +35,8 @@ type Builder interface {
 //	  (StreamGroup StreamPending... (StreamConsumer StreamOwned...)...)...
 //	Module
 //
-// each closed by End. Elements come in the order of the file. A count is the file's claim, not to be trusted with memory.
+// each closed by End. String, Int and a Packed set, zset or hash come when their input was read and checked to its end.
+// Elements come in the order of the file. A count is the file's claim, not to be trusted with memory.
 // An element that is there twice is for the ValueBuilder to refuse (with ErrDuplicate), as it must look it up anyway.
 type ValueBuilder interface {
 	String(v []byte) error

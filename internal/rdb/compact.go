@@ -15,14 +15,19 @@ type shape struct {
 	odd     bool // some text should have been a number
 }
 
-// scan checks every element of a listpack.
-func scan(b []byte) (shape, error) {
+// scan checks every element of a listpack. Every step-th of them is kept in d.names, but of offerMax elements at most; of
+// step 0 none.
+func (d *Decoder) scan(b []byte, step int) (shape, error) {
 	l, err := packed.OpenListpack(b)
 	if err != nil {
 		return shape{}, err
 	}
 	var found shape
+	d.names, d.digits = d.names[:0], d.digits[:0]
 	for e, ok := l.Next(); ok; e, ok = l.Next() {
+		if step > 0 && found.count%step == 0 && found.count < offerMax {
+			d.names = append(d.names, d.addText(e))
+		}
 		found.count++
 		if e.IsInt {
 			found.longest = max(found.longest, decimalLen(e.Int))
@@ -36,8 +41,9 @@ func scan(b []byte) (shape, error) {
 	return found, l.Err()
 }
 
-// examine checks a compact value of any age and returns it as a listpack with every element in its usual form.
-func (d *Decoder) examine(t Type, b []byte) ([]byte, shape, error) {
+// examine checks a compact value of any age and returns it as a listpack with every element in its usual form. Every step-th
+// element is kept as scan does.
+func (d *Decoder) examine(t Type, b []byte, step int) ([]byte, shape, error) {
 	var err error
 	switch t {
 	case TypeListZiplist, TypeListZiplists, TypeZSetZiplist, TypeHashZiplist:
@@ -50,7 +56,7 @@ func (d *Decoder) examine(t Type, b []byte) ([]byte, shape, error) {
 	if err != nil {
 		return nil, shape{}, err
 	}
-	found, err := scan(b)
+	found, err := d.scan(b, step)
 	if err == nil && found.odd { // NB: never after one of the conversions above, which would be overwritten
 		d.repack, err = packed.CanonicalListpack(d.repack[:0], b)
 		b = d.repack
@@ -69,19 +75,16 @@ func (d *Decoder) readPacked(t Type) error {
 	if err != nil {
 		return err
 	}
-	b, found, err := d.examine(t, b)
-	switch {
-	case err != nil:
-		return err
-	case found.count == 0:
-		return ErrEmpty
-	}
 	kind, _ := kindOf(t)
 	step := 2
 	if kind == KindSet {
 		step = 1
 	}
-	if err := d.checkMembers(b, step, found); err != nil {
+	b, found, err := d.examine(t, b, step)
+	if err != nil {
+		return err
+	}
+	if err := d.checkMembers(found, step); err != nil {
 		return err
 	}
 	ordered := true
@@ -90,7 +93,7 @@ func (d *Decoder) readPacked(t Type) error {
 			return err
 		}
 	}
-	if err := d.open(); err != nil {
+	if err := d.openWhole(); err != nil {
 		return err
 	}
 	if found.count <= offerMax && ordered {
@@ -102,26 +105,16 @@ func (d *Decoder) readPacked(t Type) error {
 	return d.giveMembers(kind, b, uint64(found.count/step))
 }
 
-// checkMembers looks for a member or field (every step-th element) that is there twice. Sorting needs no hash, so nobody
-// can make it slow.
-func (d *Decoder) checkMembers(b []byte, step int, found shape) error {
+// checkMembers looks at what scan found: whether there are elements, whole groups of step, and a member or field that is
+// there twice. Sorting needs no hash, so nobody can make it slow.
+func (d *Decoder) checkMembers(found shape, step int) error {
 	switch {
+	case found.count == 0:
+		return ErrEmpty
 	case found.count%step != 0:
 		return ErrOddPairs
 	case found.count > offerMax:
 		return nil
-	}
-	l, err := packed.OpenListpack(b)
-	if err != nil {
-		return err
-	}
-	d.names, d.digits = d.names[:0], d.digits[:0]
-	i := 0
-	for e, ok := l.Next(); ok; e, ok = l.Next() {
-		if i%step == 0 {
-			d.names = append(d.names, d.addText(e))
-		}
-		i++
 	}
 	slices.SortFunc(d.names, bytes.Compare)
 	for i := 1; i < len(d.names); i++ {

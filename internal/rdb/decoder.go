@@ -307,6 +307,14 @@ func (d *Decoder) open() error {
 	return d.file.Key(&d.meta)
 }
 
+// openWhole opens a value that has been read to its end: nothing wrong can be found any more.
+func (d *Decoder) openWhole() error {
+	if err := d.ended(); err != nil {
+		return err
+	}
+	return d.open()
+}
+
 // trim gives memory back that one big value made grow.
 func (d *Decoder) trim() {
 	for _, b := range [...]*[]byte{&d.key, &d.name, &d.text, &d.squeeze, &d.repack, &d.digits} {

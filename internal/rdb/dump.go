@@ -51,10 +51,19 @@ func DecodeDump(payload []byte, b ValueBuilder) error {
 }
 
 // DecodeValue reads what stands before the end of a payload: a type and a value. Its errors are those of DecodeDump.
-func DecodeValue(body []byte, b ValueBuilder) error {
-	var d Decoder
+func DecodeValue(body []byte, b ValueBuilder) error { return new(Decoder).DecodeValue(body, b) }
+
+// DecodeValue is the function of that name with a Decoder that reads payloads only, one after the other, and keeps its memory.
+// It forgets the payload and the ValueBuilder when it returns.
+func (d *Decoder) DecodeValue(body []byte, b ValueBuilder) error {
 	d.src, d.value = sourceOf(body), b
-	return dumpError(d.located(d.decodeOne()))
+	err := dumpError(d.located(d.decodeOne()))
+	d.src, d.value = source{}, nil
+	for _, texts := range [...][][]byte{d.names, d.fields, d.pairs} {
+		clear(texts)
+	}
+	d.trim()
+	return err
 }
 
 func (d *Decoder) decodeOne() error {
@@ -66,10 +75,18 @@ func (d *Decoder) decodeOne() error {
 	if err := d.readValue(Type(t)); err != nil {
 		return err
 	}
-	if d.src.at != d.src.end {
-		return ErrTrailing
+	if err := d.ended(); err != nil {
+		return err
 	}
 	return d.value.End()
+}
+
+// ended is an error when something stands in a payload behind what was read.
+func (d *Decoder) ended() error {
+	if d.file == nil && d.src.at != d.src.end {
+		return ErrTrailing
+	}
+	return nil
 }
 
 func dumpError(err error) error {

@@ -95,17 +95,15 @@ func (d *Decoder) readHashTTLPack(t Type) error {
 	if err != nil {
 		return err
 	}
-	found, err := scan(b)
-	switch {
-	case err != nil:
-		return err
-	case found.count == 0:
-		return ErrEmpty
-	}
-	if err := d.checkMembers(b, 3, found); err != nil {
+	const step = 3
+	found, err := d.scan(b, step)
+	if err != nil {
 		return err
 	}
-	if err := d.startHash(uint64(found.count / 3)); err != nil {
+	if err := d.checkMembers(found, step); err != nil {
+		return err
+	}
+	if err := d.startHash(uint64(found.count / step)); err != nil {
 		return err
 	}
 	l, err := packed.OpenListpack(b)

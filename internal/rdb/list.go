@@ -62,7 +62,7 @@ func (d *Decoder) readNode(t Type, form uint64, node []byte, started *bool) erro
 	var found shape
 	var err error
 	if form == nodePacked {
-		if node, found, err = d.examine(t, node); err != nil || found.count == 0 {
+		if node, found, err = d.examine(t, node, 0); err != nil || found.count == 0 {
 			return err
 		}
 	}

@@ -30,7 +30,7 @@ func (d *Decoder) readIntset() error {
 	case set.Len() == 0:
 		return ErrEmpty
 	}
-	if err := d.open(); err != nil {
+	if err := d.openWhole(); err != nil {
 		return err
 	}
 	longest := max(decimalLen(set.At(0)), decimalLen(set.At(set.Len()-1)))

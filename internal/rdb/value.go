@@ -38,7 +38,7 @@ func (d *Decoder) readString() error {
 	if err != nil {
 		return err
 	}
-	if err := d.open(); err != nil {
+	if err := d.openWhole(); err != nil {
 		return err
 	}
 	if isInt {

@@ -55,6 +55,26 @@ func OpenListpack(b []byte) (Listpack, error) {
 
 // Next gives the next element; false at the end or at an error.
 func (l *Listpack) Next() (Elem, bool) {
+	// What most elements are, in short: the head is one byte, and so is the backward length.
+	if b := l.b; len(b) > 2 && b[0] < 0xc0 && l.left > 0 {
+		n := 1
+		if b[0] >= 0x80 {
+			n += int(b[0] & 0x3f)
+		}
+		if n+1 < len(b) && b[n] == byte(n) {
+			l.b = b[n+1:]
+			l.left--
+			if b[0] < 0x80 {
+				return Elem{Int: int64(b[0]), IsInt: true}, true
+			}
+			return Elem{Str: b[1:n:n]}, true
+		}
+	}
+	return l.nextOfAny()
+}
+
+// nextOfAny is Next for every kind of element, and for what is none.
+func (l *Listpack) nextOfAny() (Elem, bool) {
 	if len(l.b) <= 1 { // only the end byte, or nothing after an error
 		if len(l.b) == 1 && l.left > 0 {
 			l.fail(ErrListpackCount)

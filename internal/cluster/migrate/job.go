@@ -19,6 +19,8 @@ const (
 	roundsMax = 12
 	// pausedTimeoutMax bounds a read or write of a round that holds writers up.
 	pausedTimeoutMax = 5 * time.Second
+	// scratchMax is how much memory is kept for the values of the next job.
+	scratchMax = 64 << 10
 )
 
 // job is one MIGRATE on its way.
@@ -84,7 +86,7 @@ func (j *job) round(paused bool) bool {
 	if j.copy {
 		return false
 	}
-	var arrived []*item
+	arrived := make([]*item, 0, len(j.items))
 	for _, it := range j.items {
 		if it.acked {
 			arrived = append(arrived, it)
@@ -106,7 +108,7 @@ func (j *job) refresh() {
 	m.e.OnKeys(m.background(), j.from, names(j.items), func(c *engine.Ctx) {
 		for i, it := range j.items {
 			if rec, ok := c.Peek(i); ok {
-				it.take(rec, &m.worker.lzf)
+				it.take(nil, rec, &m.worker.lzf)
 			}
 		}
 	})
@@ -126,17 +128,17 @@ func (j *job) settle(arrived []*item) (changed, gone []*item) {
 			j.failure = engine.ErrReadOnly
 			return
 		}
-		effect := [][]byte{[]byte("DEL")}
-		var scratch []byte
+		effect := append(make([][]byte, 0, 1+len(arrived)), []byte("DEL"))
+		scratch := m.worker.scratch
 		for i, it := range arrived {
 			rec, ok := c.Peek(i)
 			if !ok {
 				gone = append(gone, it)
 				continue
 			}
-			scratch = appendPayload(scratch[:0], rec, &m.worker.lzf)
-			if !bytes.Equal(scratch, it.payload) || rec.ExpireAt() != it.expireAt {
-				it.take(rec, &m.worker.lzf)
+			scratch = appendValue(scratch[:0], rec, &m.worker.lzf)
+			if !bytes.Equal(scratch, it.value) || rec.ExpireAt() != it.expireAt {
+				it.take(nil, rec, &m.worker.lzf)
 				it.replace, it.acked = true, false
 				changed = append(changed, it)
 				continue
@@ -144,6 +146,9 @@ func (j *job) settle(arrived []*item) (changed, gone []*item) {
 			deleted := c.Delete(i)
 			invariant.That(deleted, "migrate: a key that was found cannot be deleted")
 			effect = append(effect, it.key)
+		}
+		if cap(scratch) <= scratchMax {
+			m.worker.scratch = scratch
 		}
 		if len(effect) > 1 {
 			c.Propagate(effect...)

@@ -56,8 +56,9 @@ type Migrator struct {
 
 	worker struct { // taken before shard locks, held for no round trip
 		sync.Mutex
-		w   *engine.Worker
-		lzf checksum.LZF
+		w       *engine.Worker
+		lzf     checksum.LZF
+		scratch []byte // for the value of a key that is looked at again
 	}
 	pauses struct { // a leaf lock but for that of the engine's pause
 		sync.Mutex
@@ -202,6 +203,7 @@ func (m *Migrator) CachedSockets() int {
 type item struct {
 	key      []byte
 	payload  []byte // as DUMP gives it
+	value    []byte // payload without its end
 	expireAt int64  // ms, 0 for never
 	replace  bool   // the target has an earlier copy
 	acked    bool   // the target has this copy
@@ -211,27 +213,47 @@ type item struct {
 func (j *job) copyValues(c *engine.Ctx) {
 	lzf := j.m.compressors.Get().(*checksum.LZF)
 	defer j.m.compressors.Put(lzf)
-	for i := range c.NumKeys() {
-		if rec, ok := c.Find(i); ok {
-			j.items = append(j.items, newItem(rec, c.Key(i).Bytes, lzf))
+	block := make([]item, c.NumKeys()) // the items and the bytes of many small ones lie together
+	var bytes []byte
+	for i := range block {
+		rec, ok := c.Find(i)
+		if !ok {
+			continue
 		}
+		it, start := &block[i], len(bytes)
+		bytes = append(bytes, c.Key(i).Bytes...)
+		it.key = bytes[start:len(bytes):len(bytes)]
+		if isSmall(rec) {
+			bytes = it.take(bytes, rec, lzf)
+		} else {
+			it.take(nil, rec, lzf)
+		}
+		j.items = append(j.items, it)
 	}
 }
 
-func newItem(rec keyspace.Rec, key []byte, lzf *checksum.LZF) *item {
-	it := &item{key: append([]byte(nil), key...)}
-	it.take(rec, lzf)
-	return it
+// take copies the value of a record, whose shard is locked, behind dst.
+func (it *item) take(dst []byte, rec keyspace.Rec, lzf *checksum.LZF) []byte {
+	start := len(dst)
+	dst = appendValue(dst, rec, lzf)
+	end := len(dst)
+	dst = rdb.AppendDumpFooter(dst, start)
+	it.payload, it.value, it.expireAt = dst[start:len(dst):len(dst)], dst[start:end], rec.ExpireAt()
+	return dst
 }
 
-// take copies the value of a record, whose shard is locked.
-func (it *item) take(rec keyspace.Rec, lzf *checksum.LZF) {
-	it.payload, it.expireAt = appendPayload(nil, rec, lzf), rec.ExpireAt()
-}
+// smallMax is the length up to which values are sent as they are. The time to compress them, here twice and at the target once
+// more, is worth more than the bytes that are saved.
+const smallMax = 1 << 10
 
-// appendPayload is the value as DUMP gives it.
-func appendPayload(dst []byte, rec keyspace.Rec, lzf *checksum.LZF) []byte {
-	return rdb.AppendDumpFooter(object.AppendTyped(dst, rec, lzf), 0)
+func isSmall(rec keyspace.Rec) bool { return !rec.IsRoot() && len(rec.Value()) <= smallMax }
+
+// appendValue is the value as DUMP gives it, without the end.
+func appendValue(dst []byte, rec keyspace.Rec, lzf *checksum.LZF) []byte {
+	if isSmall(rec) {
+		lzf = nil
+	}
+	return object.AppendTyped(dst, rec, lzf)
 }
 
 // appendTTL is the time that is left, for RESTORE: at least 1 for a key that expires at all.

@@ -272,3 +272,34 @@ func TestASmallKeyTakesLittleMemory(t *testing.T) {
 		t.Errorf("%d bytes are allocated for a key of one byte", each)
 	}
 }
+
+// BenchmarkMigrate moves keys there and back, a hundred at a time: the time is that of both servers and of the client.
+func BenchmarkMigrate(b *testing.B) {
+	from, to := start(b), start(b)
+	for _, kind := range []struct {
+		name string
+		args []string
+	}{
+		{"String", []string{"SET", "", strings.Repeat("0123456789abcdefghijKLMNOPQRST", 4)[:100]}},
+		{"Hash", []string{"HSET", "", "field0", "value0-1234", "field1", "value1-1234", "field2", "value2-1234", "field3", "value3-1234"}},
+	} {
+		b.Run(kind.name, func(b *testing.B) {
+			const keys = 100
+			here, there := from.dial(b), to.dial(b)
+			head := func(s *server) []string { return []string{"MIGRATE", "127.0.0.1", s.port, "", "0", "5000", "KEYS"} }
+			go2, back := head(to), head(from)
+			for i := range keys {
+				kind.args[1] = fmt.Sprint("key:", i)
+				here.OK(b, kind.args...)
+				go2, back = append(go2, kind.args[1]), append(back, kind.args[1])
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				here.OK(b, go2...)
+				there.OK(b, back...)
+			}
+			here.OK(b, "FLUSHALL")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(2*keys), "ns/key")
+		})
+	}
+}

@@ -2,11 +2,11 @@ package migrate
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"net"
 	"os"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -32,6 +32,8 @@ const (
 	// be taken.
 	batchKeys  = 1000
 	batchBytes = 4 << 20
+	// outMax is how much memory an idle connection keeps for what it sends next.
+	outMax = 64 << 10
 	// chunkBytes is how much one write may take the whole timeout for.
 	chunkBytes = 64 << 10
 	// replyBytesMax bounds a reply line.
@@ -42,7 +44,8 @@ const (
 type target struct {
 	conn   net.Conn
 	in     *bufio.Reader
-	db     int64 // selected there, -1 if not known
+	out    []byte // memory for what is sent
+	db     int64  // selected there, -1 if not known
 	reused bool
 	timer  *time.Timer // closes it when it is idle
 }
@@ -215,11 +218,14 @@ func (j *job) sendAll(t *target) (text string, taken int, err error) {
 	rest := j.items
 	greeting := j.greeting(t)
 	for len(rest) > 0 || greeting.lines > 0 {
-		out := greeting.bytes
-		n := 0
+		out := append(t.out[:0], greeting.bytes...)
+		n, now := 0, int64(j.m.e.Clock.Now())
 		for n < len(rest) && n < batchKeys && len(out) < batchBytes {
-			out = j.appendRestore(out, rest[n])
+			out = j.appendRestore(out, rest[n], now)
 			n++
+		}
+		if cap(out) <= outMax {
+			t.out = out
 		}
 		if err := t.write(out, j.timeout); err != nil {
 			return errWriting, taken, err
@@ -265,24 +271,31 @@ func (j *job) greeting(t *target) (o opening) {
 }
 
 // check looks at a reply; an error becomes that of the command.
-func (j *job) check(line string) bool {
-	text, refused := strings.CutPrefix(line, "-")
+func (j *job) check(line []byte) bool {
+	text, refused := bytes.CutPrefix(line, []byte("-"))
 	if refused {
-		j.fail(errTarget + text)
+		j.fail(errTarget + string(text))
 	}
 	return !refused
 }
 
-func (j *job) appendRestore(dst []byte, it *item) []byte {
-	name := "RESTORE"
+func (j *job) appendRestore(dst []byte, it *item, now int64) []byte {
+	name, words := "RESTORE", 4
 	if j.m.e.ClusterOn {
 		name = "RESTORE-ASKING"
 	}
-	words := [][]byte{[]byte(name), it.key, it.appendTTL(nil, int64(j.m.e.Clock.Now())), it.payload, []byte("REPLACE")}
-	if !j.replace && !it.replace {
-		words = words[:4]
+	if j.replace || it.replace {
+		words++
 	}
-	return resp.AppendCommand(dst, words...)
+	dst = resp.AppendBulkString(resp.AppendArray(dst, words), name)
+	dst = resp.AppendBulk(dst, it.key)
+	var digits [20]byte
+	dst = resp.AppendBulk(dst, it.appendTTL(digits[:0], now))
+	dst = resp.AppendBulk(dst, it.payload)
+	if words > 4 {
+		dst = resp.AppendBulkString(dst, "REPLACE")
+	}
+	return dst
 }
 
 // withdraw deletes at the target what was deleted here while it was on its way. false after an error.
@@ -338,12 +351,14 @@ func (t *target) write(b []byte, timeout time.Duration) error {
 	return nil
 }
 
-// line reads a reply line without its end.
-func (t *target) line(timeout time.Duration) (string, error) {
-	_ = t.conn.SetReadDeadline(time.Now().Add(timeout))
+// line reads a reply line without its end. It lives until the next call.
+func (t *target) line(timeout time.Duration) ([]byte, error) {
+	if here, _ := t.in.Peek(t.in.Buffered()); bytes.IndexByte(here, '\n') < 0 {
+		_ = t.conn.SetReadDeadline(time.Now().Add(timeout))
+	}
 	line, err := t.in.ReadSlice('\n')
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return strings.TrimRight(string(line), "\r\n"), nil
+	return bytes.TrimRight(line, "\r\n"), nil
 }

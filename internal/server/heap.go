@@ -12,9 +12,9 @@ import (
 
 const (
 	heapPeriod    = 2 * time.Second
-	heapSlackMin  = 32 << 20 // bytes that are not worth a collection which may gain nothing
-	heapGrownMin  = 1 << 20  // growth that is worth one
-	heapPauseMost = 32       // periods between two attempts that gained nothing
+	heapSlackMin  = 4 << 20 // bytes that are not worth a collection which may gain nothing
+	heapGrownMin  = 1 << 20 // growth that is worth one
+	heapPauseMost = 32      // periods between two attempts that gained nothing
 )
 
 // heapReserve is memory that the Go heap counts as used and nobody touches, so that it costs nothing. The collector runs when
@@ -49,7 +49,7 @@ func (k *heapKeeper) due(s heapState) bool {
 // done notes an attempt. One that gained little lets the next one wait: what the heap holds is in use.
 func (k *heapKeeper) done(before, after heapState) {
 	k.cycles, k.held = after.cycles, after.held
-	if after.held+heapSlackMin/4 < before.held {
+	if after.held+heapGrownMin < before.held {
 		k.wait, k.pause = 0, 0
 		return
 	}

@@ -65,15 +65,8 @@ func (l *List) closePages(i, gone int) {
 	}
 	n -= gone
 	l.setPages(first, n)
-	if n == 0 {
-		l.a.Free(mem.ForList, mem.Ref(l.h[wTop]), room*entryBytes)
-		l.h[wTop] = 0
-		l.h[wRoom] &= 1<<32 - 1
-		l.setPages(0, 0)
-		return
-	}
 	small := room
-	for small > topMin && n <= small/4 {
+	for small > 1 && n <= max(small/4, 1) {
 		small /= 2
 	}
 	if small < room {

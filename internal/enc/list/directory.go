@@ -12,7 +12,6 @@ const (
 	entryBytes = entryWords * wordBytes
 	pageMax    = 256 // nodes of a page: what moves when a node is added in its midst is 4 KiB at most
 	pageMin    = 4   // room of a new page
-	topMin     = 2   // room of a new top
 
 	pageCountShift = mem.RefBits
 	pageRoomShift  = mem.RefBits + 12
@@ -39,6 +38,9 @@ func (l *List) topRoom() int   { return int(l.h[wRoom] >> 32) }
 func (l *List) setPages(first, n int) {
 	l.h[wPages] = uint64(first)<<32 | uint64(n)
 }
+
+// innerTop is where the top is when it has room for one page: in the root.
+func (l *List) innerTop() mem.Ref { return l.root + wOnlyPage }
 
 // top is the pages, two words each.
 func (l *List) top() []uint64 {
@@ -288,7 +290,7 @@ func (l *List) addPage(i int) {
 // empty.
 func (l *List) growTop(front bool) {
 	first, n, room := l.firstPage(), l.pages(), l.topRoom()
-	want := max(room, topMin)
+	want := room
 	if n > room/2 {
 		want = room * 2
 	}
@@ -302,17 +304,20 @@ func (l *List) moveTop(room int, front bool) {
 	if front {
 		first = room - n
 	}
-	ref := l.a.Alloc(mem.ForList, room*entryBytes)
-	if l.topRoom() > 0 {
-		copy(l.a.Words(ref, room*entryWords)[first*entryWords:], l.top())
-		l.a.Free(mem.ForList, mem.Ref(l.h[wTop]), l.topRoom()*entryBytes)
+	ref := l.innerTop()
+	if room > 1 {
+		ref = l.a.Alloc(mem.ForList, room*entryBytes)
+	}
+	copy(l.a.Words(ref, room*entryWords)[first*entryWords:], l.top())
+	if was := l.topRoom(); was > 1 {
+		l.a.Free(mem.ForList, mem.Ref(l.h[wTop]), was*entryBytes)
 	}
 	l.h[wTop] = uint64(ref)
 	l.h[wRoom] = uint64(room)<<32 | l.h[wRoom]&(1<<32-1)
 	l.setPages(first, n)
 }
 
-// removePage frees a page without nodes; with the last page the top goes too.
+// removePage frees a page without nodes.
 func (l *List) removePage(i int) {
 	p := l.page(i)
 	invariant.That(p.count() == 0, "list: a page with nodes is removed")

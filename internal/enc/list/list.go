@@ -7,13 +7,14 @@
 //	             └─ page ─┬─ node
 //	                      └─ ...
 //
-// The root is a block of five words that never moves:
+// The root is a block of seven words that never moves:
 //
 //	0  elements of the list
 //	1  nodes of the list
 //	2  mem.Ref of the top
 //	3  first page in the top (32 bits) | number of pages (32 bits)
 //	4  room of the top in pages (32 bits) | fill (16 bits, signed)
+//	5  the top itself, as long as it has room for one page
 //
 // The top is an array of pages that grows at both ends, two words a page; a page is an array of up to 256 nodes, two words
 // a node:
@@ -40,7 +41,8 @@ const (
 	wTop
 	wPages
 	wRoom
-	rootWords
+	wOnlyPage
+	rootWords = wOnlyPage + entryWords
 )
 
 const (
@@ -91,7 +93,8 @@ func New(a *mem.Arena, fill int) List {
 	root := a.Alloc(mem.ForList, rootBytes)
 	l := Open(a, root)
 	clear(l.h)
-	l.h[wRoom] = uint64(uint16(int16(fill)))
+	l.h[wTop] = uint64(l.innerTop())
+	l.h[wRoom] = 1<<32 | uint64(uint16(int16(fill)))
 	return l
 }
 
@@ -155,7 +158,10 @@ func (l *List) Memory(samples int) int64 {
 	if nodes := l.Nodes(); seen > 0 && seen < nodes {
 		sum = sum / int64(seen) * int64(nodes)
 	}
-	sum += int64(mem.Usable(rootBytes)) + int64(mem.Usable(l.topRoom()*entryBytes))
+	sum += int64(mem.Usable(rootBytes))
+	if room := l.topRoom(); room > 1 {
+		sum += int64(mem.Usable(room * entryBytes))
+	}
 	for i := range l.pages() {
 		sum += int64(mem.Usable(l.page(i).room() * entryBytes))
 	}

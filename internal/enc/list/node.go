@@ -107,9 +107,20 @@ func (l *List) roomFor(size int, s slack) int {
 	return mem.Usable(max(size, min(limit, max(growing(size), least))))
 }
 
-// growing is the room for a node of a size that grows: the power of two which leaves it a sixteenth to grow, at least. The
-// sizes are few, as a shard has some blocks of each to spare, and the pages of the arena are full of them.
-func growing(size int) int { return 1 << bits.Len(uint(size+size/16-1)) }
+// halfStepMin is the least room that lies halfway between two powers of two.
+const halfStepMin = 3 << 10
+
+// growing is the room for a node of a size that grows: the power of two, or of a large node also what lies halfway to it,
+// which leaves it a sixteenth to grow, at least. The sizes are few, as a shard has some blocks of each to spare, and the
+// pages of the arena are full of them.
+func growing(size int) int {
+	want := size + size/16
+	room := 1 << bits.Len(uint(want-1))
+	if half := room / 4 * 3; half >= halfStepMin && want <= half {
+		return half
+	}
+	return room
+}
 
 // place is where bytes of a size begin in a room.
 func place(s slack, room, size int) int {

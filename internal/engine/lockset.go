@@ -95,10 +95,13 @@ func (c *Ctx) LockAll() {
 }
 
 // Release ends the effects of a command and gives its locks back before the handler returns, so that it can go on with what
-// needs no locks. Inside a transaction it does nothing.
+// needs no locks. Inside a transaction it does nothing. The changes are counted under the locks: a snapshot that is cut
+// right behind has them.
 func (c *Ctx) Release() {
-	c.commitEffects()
-	c.unlock()
+	if !c.inExec {
+		c.finish()
+		c.dirty = 0
+	}
 }
 
 // EachShard runs fn for every shard, one lock at a time, so that a walk over all data holds nobody up longer than one

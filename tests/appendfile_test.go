@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/covey-db/covey/internal/testkit"
 )
@@ -44,7 +43,7 @@ func TestKilledUnderLoad(t *testing.T) {
 				s.OK(t, "FLUSHALL")
 				before := s.InfoInt(t, "aof_current_size")
 				stop := writeOrdered(t, s, 8)
-				testkit.Eventually(t, 20*time.Second, func() error {
+				testkit.Eventually(t, testkit.Patience, func() error {
 					if n := s.InfoInt(t, "aof_current_size"); n < before+20_000 {
 						return fmt.Errorf("the file has %d bytes", n)
 					}
@@ -94,7 +93,7 @@ func TestFilesOfBothKinds(t *testing.T) {
 				c := s.Dial(t)
 				fillAllTypes(t, c, "")
 				c.OK(t, "BGREWRITEAOF")
-				eventuallyReply(t, 20*time.Second, s, `has("aof_rewrite_in_progress:0" "aof_rewrite_scheduled:0")`, "INFO", "persistence")
+				eventuallyReply(t, testkit.Patience, s, `has("aof_rewrite_in_progress:0" "aof_rewrite_scheduled:0")`, "INFO", "persistence")
 				fillAllTypes(t, c, "more ")
 				c.OK(t, "SELECT", "3")
 				c.OK(t, "SET", "other database", "v")
@@ -107,7 +106,7 @@ func TestFilesOfBothKinds(t *testing.T) {
 				next := testkit.Start(t, testkit.Options{Binary: way.to, Conf: conf, Dir: s.Dir})
 				must(t, same(contents(t, next.Dial(t)), want))
 				next.OK(t, "BGREWRITEAOF")
-				eventuallyReply(t, 20*time.Second, next, `has("aof_rewrite_in_progress:0" "aof_rewrite_scheduled:0")`, "INFO", "persistence")
+				eventuallyReply(t, testkit.Patience, next, `has("aof_rewrite_in_progress:0" "aof_rewrite_scheduled:0")`, "INFO", "persistence")
 				next.OK(t, "SET", "and", "on")
 				want = contents(t, next.Dial(t))
 				next.Kill(t)

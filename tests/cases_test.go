@@ -16,10 +16,7 @@ import (
 )
 
 const (
-	replyWithin    = 5 * time.Second       // a reply that is late by more counts as missing
-	replyOfPending = time.Second           // the same for a case that is expected to fail
-	closeWithin    = 3 * time.Second       // until the server has closed a connection
-	blockedWithin  = 3 * time.Second       // until a blocking command has arrived
+	replyOfPending = time.Second           // how long a case that is expected to fail waits for a reply
 	quietDuring    = 60 * time.Millisecond // long against a loopback round trip
 )
 
@@ -109,7 +106,7 @@ func runCase(t *testing.T, shared *topologies, c casefile.Case) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	p := &player{t: t, top: top, c: c, conns: map[string]*testkit.Client{}, within: replyWithin}
+	p := &player{t: t, top: top, c: c, conns: map[string]*testkit.Client{}, within: testkit.Patience}
 	_, failures := knownFailures(t)
 	if _, known := failures[c.ID]; known {
 		p.within = replyOfPending
@@ -168,7 +165,7 @@ func (p *player) play(step casefile.Step) error {
 	case casefile.Quiet:
 		return conn.Quiet(quietDuring)
 	case casefile.Closed:
-		return conn.Closed(closeWithin)
+		return conn.Closed(testkit.Patience)
 	case casefile.Read:
 		return p.expect(step, conn, step.Want)
 	}
@@ -223,7 +220,7 @@ func (p *player) expect(step casefile.Step, conn *testkit.Client, want string) e
 }
 
 func (p *player) awaitBlocked(step casefile.Step) error {
-	return testkit.Poll(blockedWithin, func() error {
+	return testkit.Poll(testkit.Patience, func() error {
 		info, err := p.top.Nodes[step.Node].TryInfo("clients")
 		if err == nil && info["blocked_clients"] != strconv.Itoa(step.Count) {
 			err = fmt.Errorf("blocked_clients is %s", info["blocked_clients"])
@@ -252,7 +249,7 @@ func (p *player) playRaw(step casefile.Step) error {
 	case "open":
 		return conn.Quiet(quietDuring)
 	case "closed":
-		return conn.Closed(closeWithin)
+		return conn.Closed(testkit.Patience)
 	case "ping":
 		if v, err := conn.Try("PING"); err != nil || v.String() != "+PONG" {
 			return fmt.Errorf("PING: %v %v", v, err)

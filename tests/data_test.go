@@ -166,5 +166,5 @@ func moved(all map[string]string) map[string]string {
 // sameData waits until the replica holds what the primary holds.
 func sameData(t testing.TB, primary, replica *testkit.Client) {
 	t.Helper()
-	testkit.Eventually(t, replicaWithin, func() error { return same(contents(t, replica), contents(t, primary)) })
+	testkit.Eventually(t, testkit.Patience, func() error { return same(contents(t, replica), contents(t, primary)) })
 }

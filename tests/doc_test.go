@@ -11,5 +11,5 @@
 //	COVEY_ROUNDS=1      rounds of the failure tests
 //	COVEY_SLOTS=200     slots that a round of the reshard test moves
 //	COVEY_STORM=4       seconds that a storm lasts
-//	COVEY_SEED=<n>      what the storms draw from
+//	COVEY_SEED=<n>      what the storms draw from; where CI=true they draw the same in each run
 package tests

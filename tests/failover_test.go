@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/covey-db/covey/internal/testkit"
 )
@@ -13,7 +12,7 @@ import (
 func follow(t testing.TB, replica, primary *testkit.Server) {
 	t.Helper()
 	replica.Want(t, "+OK", "REPLICAOF", "127.0.0.1", strconv.Itoa(primary.Port))
-	eventuallyReply(t, 10*time.Second, replica, `has("master_link_status:up")`, "INFO", "replication")
+	eventuallyReply(t, testkit.Patience, replica, `has("master_link_status:up")`, "INFO", "replication")
 }
 
 // TestPrimaryAndReplicaChangePlaces: FAILOVER loses no write, wherever the other side comes from.
@@ -32,18 +31,18 @@ func TestPrimaryAndReplicaChangePlaces(t *testing.T) {
 			for i := range 100 {
 				a.Want(t, "+OK", "SET", fmt.Sprint("key:", i), "v")
 			}
-			a.Want(t, "+OK", "FAILOVER", "TO", "127.0.0.1", strconv.Itoa(b.Port), "TIMEOUT", "20000")
-			eventuallyReply(t, 10*time.Second, b, `has("role:master")`, "INFO", "replication")
-			eventuallyReply(t, 10*time.Second, a, `has("master_link_status:up") & has("master_failover_state:no-failover")`, "INFO", "replication")
+			a.Want(t, "+OK", "FAILOVER", "TO", "127.0.0.1", strconv.Itoa(b.Port), "TIMEOUT", "60000")
+			eventuallyReply(t, testkit.Patience, b, `has("role:master")`, "INFO", "replication")
+			eventuallyReply(t, testkit.Patience, a, `has("master_link_status:up") & has("master_failover_state:no-failover")`, "INFO", "replication")
 			a.Want(t, "-READONLY...", "SET", "key", "v")
 			b.Want(t, "+OK", "SET", "key:100", "v")
-			eventuallyReply(t, 10*time.Second, a, ":101", "DBSIZE")
+			eventuallyReply(t, testkit.Patience, a, ":101", "DBSIZE")
 			a.Want(t, `has("sync_full:1")`, "INFO", "stats")
 			b.Want(t, `has("sync_full:0")`, "INFO", "stats")
 
 			b.Want(t, "+OK", "FAILOVER")
-			eventuallyReply(t, 10*time.Second, a, `has("role:master")`, "INFO", "replication")
-			eventuallyReply(t, 10*time.Second, b, `has("master_link_status:up")`, "INFO", "replication")
+			eventuallyReply(t, testkit.Patience, a, `has("role:master")`, "INFO", "replication")
+			eventuallyReply(t, testkit.Patience, b, `has("master_link_status:up")`, "INFO", "replication")
 			a.Want(t, ":101", "DBSIZE")
 		})
 	}
@@ -59,15 +58,15 @@ func TestFailoverThatCannotBeEnds(t *testing.T) {
 	follow(t, b, a)
 	b.Pause(t)
 	a.Want(t, "+OK", "SET", "key", "v")
-	a.Want(t, "+OK", "FAILOVER", "TIMEOUT", "300")
+	a.Want(t, "+OK", "FAILOVER")
 	a.Want(t, `has("master_failover_state:waiting-for-sync")`, "INFO", "replication")
 	a.Want(t, "-ERR FAILOVER already in progress.", "FAILOVER")
 	a.Want(t, "-ERR REPLICAOF not allowed while failing over.", "REPLICAOF", "NO", "ONE")
-	a.Want(t, "+OK", "SET", "key", "after the pause")
-	a.Want(t, `has("role:master") & has("master_failover_state:no-failover")`, "INFO", "replication")
-	a.Want(t, "+OK", "FAILOVER")
 	a.Want(t, "+OK", "FAILOVER", "ABORT")
 	a.Want(t, "+OK", "SET", "key", "after the order to stop")
+	a.Want(t, "+OK", "FAILOVER", "TIMEOUT", "300")
+	a.Want(t, "+OK", "SET", "key", "after the pause")
+	a.Want(t, `has("role:master") & has("master_failover_state:no-failover")`, "INFO", "replication")
 	b.Resume(t)
-	eventuallyReply(t, 10*time.Second, b, `"after the order to stop"`, "GET", "key")
+	eventuallyReply(t, testkit.Patience, b, `"after the pause"`, "GET", "key")
 }

@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -76,7 +77,9 @@ func dialNode(t testing.TB, top *testkit.Topology, node int) *testkit.Client {
 // redisCLI runs redis-cli and returns what it prints; a status that is not 0 ends the test.
 func redisCLI(t testing.TB, args ...string) string {
 	t.Helper()
-	out, err := exec.Command(testkit.Need(t, "redis-cli"), args...).CombinedOutput()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*testkit.Patience)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, testkit.Need(t, "redis-cli"), args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("redis-cli %s: %v\n%s", strings.Join(args, " "), err, out)
 	}

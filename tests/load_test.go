@@ -53,7 +53,7 @@ func (silent) Printf(context.Context, string, ...any) {}
 func newGoRedis(top *testkit.Topology) store {
 	redis.SetLogger(silent{})
 	return goRedis{redis.NewClusterClient(&redis.ClusterOptions{
-		Addrs: addresses(top), DialTimeout: time.Second, ReadTimeout: 3 * time.Second, MaxRedirects: 8,
+		Addrs: addresses(top), DialTimeout: testkit.Patience, ReadTimeout: testkit.Patience, MaxRedirects: 8,
 	})}
 }
 
@@ -78,7 +78,7 @@ type rueidisStore struct{ client rueidis.Client }
 
 func newRueidis(t testing.TB, top *testkit.Topology) store {
 	t.Helper()
-	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: addresses(top), DisableCache: true})
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: addresses(top), DisableCache: true, ConnWriteTimeout: testkit.Patience})
 	must(t, err)
 	return rueidisStore{client}
 }
@@ -142,7 +142,6 @@ const (
 	workersPerShard = 4      // half of them with each store
 	failuresKept    = 10_000 // more than enough to see what happened
 	pauseAfterError = 20 * time.Millisecond
-	commandWithin   = 30 * time.Second // a client library gives up long before
 )
 
 // newLoad makes the stores and writes every key once.
@@ -202,7 +201,7 @@ func (l *load) work(s store, keys []*loadKey, passes int) {
 }
 
 func (l *load) write(s store, k *loadKey) {
-	ctx, cancel := context.WithTimeout(context.Background(), commandWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), testkit.Patience)
 	defer cancel()
 	k.tried++
 	err := s.set(ctx, k.name, strconv.Itoa(k.tried))
@@ -281,7 +280,7 @@ func (l *load) verify(t testing.TB) (lost []lostWrite) {
 }
 
 func readKey(s store, name string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), commandWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), testkit.Patience)
 	defer cancel()
 	value, _, err := s.get(ctx, name)
 	return value, err

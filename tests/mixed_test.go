@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/covey-db/covey/internal/testkit"
 )
@@ -31,8 +30,8 @@ func addReplica(t testing.TB, top *testkit.Topology, b testkit.Binary) *testkit.
 	top.Nodes[0].Want(t, "+OK", "CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(s.Port))
 	top.Nodes, top.IDs = append(top.Nodes, s), append(top.IDs, s.OK(t, "CLUSTER", "MYID").Text)
 	s.MakeReplica(t, top.IDs[0])
-	testkit.Eventually(t, 20*time.Second, func() error { return s.ReplicaLinked(top.Nodes[0].Port) })
-	testkit.Eventually(t, 20*time.Second, top.Whole)
+	testkit.Eventually(t, testkit.Patience, func() error { return s.ReplicaLinked(top.Nodes[0].Port) })
+	testkit.Eventually(t, testkit.Patience, top.Whole)
 	return s
 }
 
@@ -52,9 +51,10 @@ func promoteOther(t *testing.T, cluster, joins testkit.Binary) {
 		must(t, setNumber(f, "after:")(n))
 	}
 	names := append(keysNamed("before:", keys, 0), keysNamed("after:", keys, 0)...)
-	testkit.Eventually(t, replicaWithin, func() error { return sameStrings(t, top.Nodes[0], top.Nodes[3], names) })
+	testkit.Eventually(t, testkit.Patience, func() error { return sameStrings(t, top.Nodes[0], top.Nodes[3], names) })
+	top.Hasten(t)
 	top.Nodes[0].Kill(t)
-	awaitPrimary(t, top, 3, 15*time.Second)
+	awaitPrimary(t, top, 3)
 	f.close()
 	f = newFollower(top, 1)
 	checkNumbers(t, f, "before:", keys)
@@ -63,10 +63,10 @@ func promoteOther(t *testing.T, cluster, joins testkit.Binary) {
 		must(t, setNumber(f, "promoted:")(n))
 	}
 	top.Nodes[0].Restart(t)
-	testkit.Eventually(t, 20*time.Second, func() error { return top.Nodes[0].ReplicaLinked(top.Nodes[3].Port) })
-	testkit.Eventually(t, 20*time.Second, top.Whole)
+	testkit.Eventually(t, testkit.Patience, func() error { return top.Nodes[0].ReplicaLinked(top.Nodes[3].Port) })
+	testkit.Eventually(t, testkit.Patience, top.Whole)
 	names = append(names, keysNamed("promoted:", keys, 0)...)
-	testkit.Eventually(t, replicaWithin, func() error { return sameStrings(t, top.Nodes[3], top.Nodes[0], names) })
+	testkit.Eventually(t, testkit.Patience, func() error { return sameStrings(t, top.Nodes[3], top.Nodes[0], names) })
 }
 
 // keysNamed are the keys prefix0 to prefix<n-1> that belong to a primary of three.
@@ -121,7 +121,7 @@ func replicate(t *testing.T, primaryBinary, replicaBinary testkit.Binary) {
 	for i := range 500 {
 		c.Want(t, "+OK", "SET", fmt.Sprint("while cut ", i), "v")
 	}
-	testkit.Eventually(t, 20*time.Second, func() error { return replica.ReplicaLinked(primary.Port) })
+	testkit.Eventually(t, testkit.Patience, func() error { return replica.ReplicaLinked(primary.Port) })
 	sameDigest(t, primary, replica)
 	if now := primary.InfoInt(t, "sync_full"); now != full {
 		t.Errorf("%d full synchronisations, there were %d: the link did not go on where it was cut", now, full)
@@ -136,7 +136,7 @@ func replicate(t *testing.T, primaryBinary, replicaBinary testkit.Binary) {
 // sameDigest waits until both servers hold the same data.
 func sameDigest(t testing.TB, a, b *testkit.Server) {
 	t.Helper()
-	testkit.Eventually(t, replicaWithin, func() error {
+	testkit.Eventually(t, testkit.Patience, func() error {
 		da, db := a.OK(t, "DEBUG", "DIGEST").Text, b.OK(t, "DEBUG", "DIGEST").Text
 		if da != db {
 			return fmt.Errorf("digest %s on %s, %s on %s", da, a, db, b)

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/covey-db/covey/internal/testkit"
 )
@@ -14,7 +13,7 @@ func TestCase_c049_OneNodeCluster(t *testing.T) {
 	own(t, "c049", func(t testing.TB) {
 		node := startNode(t)
 		node.Want(t, "+OK", "CLUSTER", "ADDSLOTSRANGE", "0", strconv.Itoa(lastSlot))
-		eventuallyReply(t, 5*time.Second, node, `has("cluster_state:ok")`, "CLUSTER", "INFO")
+		eventuallyReply(t, testkit.Patience, node, `has("cluster_state:ok")`, "CLUSTER", "INFO")
 		node.Want(t, fmt.Sprintf(`[[:0 :16383 ["" | "127.0.0.1" :%d "<id>" ...]]]`, node.Port), "CLUSTER", "SLOTS")
 	})
 }
@@ -75,8 +74,8 @@ func TestCase_c056_ConfigSetPortIsSeen(t *testing.T) {
 		port := testkit.FreePort(t)
 		node.Want(t, "+OK", "CONFIG", "SET", "port", strconv.Itoa(port))
 		node.Port = port
-		eventuallyReply(t, 2*time.Second, node, fmt.Sprintf(`[[:0 :16383 [any :%d "<id>" ...]]]`, port), "CLUSTER", "SLOTS")
-		eventuallyReply(t, 2*time.Second, node, fmt.Sprintf(`has(":%d@")`, port), "CLUSTER", "NODES")
+		eventuallyReply(t, testkit.Patience, node, fmt.Sprintf(`[[:0 :16383 [any :%d "<id>" ...]]]`, port), "CLUSTER", "SLOTS")
+		eventuallyReply(t, testkit.Patience, node, fmt.Sprintf(`has(":%d@")`, port), "CLUSTER", "NODES")
 	})
 }
 
@@ -95,7 +94,7 @@ func startNodesWithBusPorts(t testing.TB, n int) []*testkit.Server {
 func checkBusPorts(t testing.TB, nodes []*testkit.Server) {
 	t.Helper()
 	for _, node := range nodes {
-		testkit.Eventually(t, 10*time.Second, func() error {
+		testkit.Eventually(t, testkit.Patience, func() error {
 			lines, err := node.ClusterNodes()
 			if err != nil {
 				return err

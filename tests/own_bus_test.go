@@ -186,13 +186,14 @@ func TestCase_e233_MeetThatLeadsNowhere(t *testing.T) {
 		top := startC3(t)
 		before, err := membership(top)
 		must(t, err)
+		top.Hasten(t) // a handshake is given up after the node timeout
 		closed := testkit.FreePort(t)
 		for _, port := range []int{0, closed, top.Nodes[0].Port} {
 			sendBus(t, top.Nodes[0], busPacket{Kind: busMeet, From: stranger(port)}.bytes())
 		}
 		top.Nodes[0].Want(t, "+OK", "CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(closed))
 		testkit.Elapse(200 * time.Millisecond) // so that the packets have arrived
-		testkit.Eventually(t, 8*time.Second, func() error {
+		testkit.Eventually(t, testkit.Patience, func() error {
 			after, err := membership(top)
 			if err == nil && after != before {
 				err = fmt.Errorf("membership was\n%s\nand is\n%s", before, after)

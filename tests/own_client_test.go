@@ -3,7 +3,6 @@ package tests
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/covey-db/covey/internal/testkit"
 )
@@ -18,7 +17,7 @@ func TestCase_e166_SlowReaderIsCut(t *testing.T) {
 			must(t, slow.Send("GET", "k"))
 		}
 		other.Want(t, "+PONG", "PING")
-		testkit.Eventually(t, 5*time.Second, func() error { return clientGone(s, slow) })
+		testkit.Eventually(t, testkit.Patience, func() error { return clientGone(s, slow) })
 		other.Want(t, "+PONG", "PING")
 	})
 }

@@ -77,7 +77,7 @@ func TestCase_e208_UncoveredSlots(t *testing.T) {
 		c.Want(t, "-CLUSTERDOWN...", "GET", keyOfNode2)
 		c.Want(t, "-CLUSTERDOWN The cluster is down", "GET", keyOfNode0)
 		c.Want(t, "+OK", "CONFIG", "SET", "cluster-require-full-coverage", "no")
-		eventuallyReply(t, 5*time.Second, node, "+OK", "SET", keyOfNode0, "v")
+		eventuallyReply(t, testkit.Patience, node, "+OK", "SET", keyOfNode0, "v")
 		c.Want(t, "-CLUSTERDOWN Hash slot not served", "GET", keyOfNode2)
 	})
 }

@@ -4,12 +4,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/covey-db/covey/internal/testkit"
 )
-
-const refuseWithin = 10 * time.Second // until a server that cannot start has said so
 
 func TestCase_e172_ConfigFromStandardInput(t *testing.T) {
 	own(t, "e172", func(t testing.TB) {
@@ -48,7 +45,7 @@ func saveNothing(s *testkit.Server) error {
 func refuses(t testing.TB, o testkit.Options, texts ...string) {
 	t.Helper()
 	s := testkit.Launch(t, o)
-	if status := s.AwaitExit(t, refuseWithin); status == 0 || status == 2 && strings.Contains(s.Log(), "goroutine ") || status < 0 {
+	if status := s.AwaitExit(t, testkit.Patience); status == 0 || status == 2 && strings.Contains(s.Log(), "goroutine ") || status < 0 {
 		t.Errorf("exit status %d", status)
 	}
 	checkNoTrace(t, s)

@@ -23,17 +23,17 @@ func TestCase_c165b_SlotsAndShardsWithReplicas(t *testing.T) {
 		role := func(role string) string { return fmt.Sprintf(`field("role" %q) & %s`, role, field) }
 		shards := fmt.Sprintf(`len(3) & each(field("slots" [:<n> :<n>]) & field("nodes" [%s %s] (any order)))`, role("master"), role("replica"))
 		for _, s := range top.Nodes {
-			eventuallyReply(t, 6*time.Second, s, slots, "CLUSTER", "SLOTS")
-			eventuallyReply(t, 6*time.Second, s, shards, "CLUSTER", "SHARDS")
+			eventuallyReply(t, testkit.Patience, s, slots, "CLUSTER", "SLOTS")
+			eventuallyReply(t, testkit.Patience, s, shards, "CLUSTER", "SHARDS")
 		}
 	})
 }
 
 // awaitPrimary waits until every running node says that node i owns slot 0, and that the cluster is well.
-func awaitPrimary(t testing.TB, top *testkit.Topology, i int, within time.Duration) {
+func awaitPrimary(t testing.TB, top *testkit.Topology, i int) {
 	t.Helper()
 	began := time.Now()
-	testkit.Eventually(t, within, func() error {
+	testkit.Eventually(t, testkit.Patience, func() error {
 		if err := top.OwnerIs(0, i); err != nil {
 			return err
 		}
@@ -49,19 +49,20 @@ func TestCase_e300_AutomaticFailover(t *testing.T) {
 		for _, key := range keys {
 			top.Nodes[0].Want(t, "+OK", "SET", key, "value of "+key)
 		}
-		top.Nodes[0].Want(t, ":1", "WAIT", "1", "2000") // on another connection: replicas are asked all the same
-		eventuallyReply(t, replicaWithin, top.Nodes[3], ":50", "DBSIZE")
+		top.Nodes[0].Want(t, ":1", "WAIT", "1", "30000") // on another connection: replicas are asked all the same
+		eventuallyReply(t, testkit.Patience, top.Nodes[3], ":50", "DBSIZE")
+		top.Hasten(t)
 		top.Nodes[0].Kill(t)
-		awaitPrimary(t, top, 3, 10*time.Second)
+		awaitPrimary(t, top, 3)
 		for _, key := range keys {
 			top.Nodes[3].Want(t, `"value of `+key+`"`, "GET", key)
 		}
 		shards := fmt.Sprintf(`holds(field("slots" [:0 :5460])) & holds(field("nodes" holds(field("id" %q) & field("health" "fail"))))`, top.IDs[0])
 		top.Nodes[1].Want(t, shards, "CLUSTER", "SHARDS")
 		top.Nodes[0].Restart(t)
-		testkit.Eventually(t, 15*time.Second, func() error { return top.Nodes[0].ReplicaLinked(top.Nodes[3].Port) })
-		testkit.Eventually(t, 10*time.Second, top.Whole)
-		eventuallyReply(t, replicaWithin, top.Nodes[0], ":50", "DBSIZE")
+		testkit.Eventually(t, testkit.Patience, func() error { return top.Nodes[0].ReplicaLinked(top.Nodes[3].Port) })
+		testkit.Eventually(t, testkit.Patience, top.Whole)
+		eventuallyReply(t, testkit.Patience, top.Nodes[0], ":50", "DBSIZE")
 	})
 }
 
@@ -72,9 +73,9 @@ func TestCase_c029_ManualFailover(t *testing.T) {
 		defer f.close()
 		stop := writing(setNumber(f, "{bar}"))
 		top.Nodes[3].Want(t, "+OK", "CLUSTER", "FAILOVER")
-		testkit.Eventually(t, 5*time.Second, func() error { return top.OwnerIs(0, 3) })
-		testkit.Eventually(t, 5*time.Second, top.Whole) // the config epochs agree, too
-		testkit.Eventually(t, 5*time.Second, func() error { return top.Nodes[0].ReplicaLinked(top.Nodes[3].Port) })
+		testkit.Eventually(t, testkit.Patience, func() error { return top.OwnerIs(0, 3) })
+		testkit.Eventually(t, testkit.Patience, top.Whole) // the config epochs agree, too
+		testkit.Eventually(t, testkit.Patience, func() error { return top.Nodes[0].ReplicaLinked(top.Nodes[3].Port) })
 		n, err := stop()
 		must(t, err)
 		checkNumbers(t, f, "{bar}", n)
@@ -90,6 +91,7 @@ func TestCase_c045_FailoverAndBack(t *testing.T) {
 		top := testkit.StartTopology(t, "C6")
 		f := newFollower(top, 0)
 		defer f.close()
+		top.Hasten(t)
 		counter := int64(0)
 		count := func() {
 			for range 20 {
@@ -102,12 +104,12 @@ func TestCase_c045_FailoverAndBack(t *testing.T) {
 		fullBefore := top.Nodes[0].InfoInt(t, "sync_full") + top.Nodes[3].InfoInt(t, "sync_full")
 		for swap, to := range []int{3, 0, 3} {
 			if swap > 0 {
-				testkit.Elapse(4500 * time.Millisecond) // two votes for one shard are at least twice the node timeout apart
+				testkit.Elapse(2*testkit.FailTimeout + time.Second/2) // two votes for one shard are at least so far apart
 			}
 			count()
 			top.Nodes[to].Want(t, "+OK", "CLUSTER", "FAILOVER")
-			awaitPrimary(t, top, to, 6*time.Second)
-			testkit.Eventually(t, 5*time.Second, func() error { return top.Nodes[3-to].ReplicaLinked(top.Nodes[to].Port) })
+			awaitPrimary(t, top, to)
+			testkit.Eventually(t, testkit.Patience, func() error { return top.Nodes[3-to].ReplicaLinked(top.Nodes[to].Port) })
 			count()
 		}
 		if full := top.Nodes[0].InfoInt(t, "sync_full") + top.Nodes[3].InfoInt(t, "sync_full"); full != fullBefore {
@@ -121,12 +123,12 @@ func TestCase_c041_PrimaryInTheMinority(t *testing.T) {
 		top := testkit.StartTopology(t, "C3")
 		blocked := dialNode(t, top, 0)
 		must(t, blocked.Send("BLPOP", "{bar}q", "0"))
+		top.Hasten(t)
 		top.Nodes[1].Kill(t)
 		top.Nodes[2].Kill(t)
 		const down = "-CLUSTERDOWN The cluster is down"
-		eventuallyReply(t, 6*time.Second, top.Nodes[0], down, "SET", keyOfNode0, "v")
+		eventuallyReply(t, testkit.Patience, top.Nodes[0], down, "SET", keyOfNode0, "v")
 		top.Nodes[0].Want(t, down, "GET", keyOfNode0)
-		blocked.Within = 3 * time.Second
 		if v := blocked.Next(t); v.String() != down {
 			t.Errorf("the blocked client gets %v", v)
 		}
@@ -136,10 +138,11 @@ func TestCase_c041_PrimaryInTheMinority(t *testing.T) {
 func TestCase_c023_TwoReplicasWithEqualOffset(t *testing.T) {
 	own(t, "c023", func(t testing.TB) {
 		top := testkit.StartTopology(t, "C3+2")
+		top.Hasten(t)
 		top.Nodes[0].Kill(t)
-		winner := awaitWinner(t, top, 10*time.Second, 3, 4)
+		winner := awaitWinner(t, top, 3, 4)
 		loser := 7 - winner
-		testkit.Eventually(t, 10*time.Second, func() error {
+		testkit.Eventually(t, testkit.Patience, func() error {
 			if err := top.OwnerIs(0, winner); err != nil {
 				return err
 			}
@@ -154,9 +157,9 @@ func TestCase_c023_TwoReplicasWithEqualOffset(t *testing.T) {
 }
 
 // awaitWinner waits until one of the candidates says that it owns slot 0.
-func awaitWinner(t testing.TB, top *testkit.Topology, within time.Duration, candidates ...int) (winner int) {
+func awaitWinner(t testing.TB, top *testkit.Topology, candidates ...int) (winner int) {
 	t.Helper()
-	testkit.Eventually(t, within, func() error {
+	testkit.Eventually(t, testkit.Patience, func() error {
 		for _, i := range candidates {
 			if line, err := top.Nodes[i].Line(top.IDs[i]); err == nil && line.Has("master") && line.Owns(0) {
 				winner = i
@@ -171,10 +174,11 @@ func awaitWinner(t testing.TB, top *testkit.Topology, within time.Duration, cand
 func TestCase_c024_SecondFailoverInAShard(t *testing.T) {
 	own(t, "c024", func(t testing.TB) {
 		top := testkit.StartTopology(t, "C3+2")
+		top.Hasten(t)
 		top.Nodes[0].Kill(t)
-		winner := awaitWinner(t, top, 10*time.Second, 3, 4)
+		winner := awaitWinner(t, top, 3, 4)
 		top.Nodes[winner].Kill(t)
-		awaitPrimary(t, top, 7-winner, 15*time.Second)
+		awaitPrimary(t, top, 7-winner)
 	})
 }
 
@@ -185,7 +189,7 @@ func TestCase_c025_SiblingFollowsAManualFailover(t *testing.T) {
 		top.Nodes[3].Want(t, "+OK", "CLUSTER", "FAILOVER")
 		testkit.Elapse(time.Second) // the sibling misses the whole failover
 		top.Nodes[4].Resume(t)
-		testkit.Eventually(t, 8*time.Second, func() error {
+		testkit.Eventually(t, testkit.Patience, func() error {
 			for _, node := range top.Nodes {
 				line, err := node.Line(top.IDs[4])
 				if err != nil {
@@ -207,13 +211,14 @@ func TestCase_c026_ReplicaThatNeverSynced(t *testing.T) {
 	own(t, "c026", func(t testing.TB) {
 		top := testkit.StartTopology(t, "C6")
 		top.Nodes[0].Want(t, "+OK", "SET", keyOfNode0, "v")
+		top.Hasten(t)
 		top.Nodes[4].Kill(t)
 		top.Nodes[1].Pause(t)
 		top.Nodes[3].Want(t, "+OK", "CLUSTER", "REPLICATE", top.IDs[1])
 		top.Nodes[1].Kill(t)
 		reader := top.Nodes[3].Dial(t)
 		reader.OK(t, "READONLY")
-		steadily(t, 7*time.Second, func() error {
+		steadily(t, testkit.FailTimeout+5*time.Second, func() error {
 			line, err := top.Nodes[3].Line(top.IDs[3])
 			if err != nil || line.Has("master") || len(line.Slots) > 0 {
 				return fmt.Errorf("node 3: %v %v %v", line.Flags, line.Slots, err)
@@ -254,7 +259,7 @@ func meet(t testing.TB, a, b *testkit.Server) {
 	t.Helper()
 	a.Want(t, "+OK", "CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(b.Port))
 	for _, s := range []*testkit.Server{a, b} {
-		testkit.Eventually(t, 10*time.Second, func() error {
+		testkit.Eventually(t, testkit.Patience, func() error {
 			lines, err := s.ClusterNodes()
 			if err == nil && (len(lines) < 2 || anyLine(lines, func(n testkit.NodeLine) bool { return n.Has("handshake") || !n.Connected })) {
 				err = fmt.Errorf("%s knows %v", s, lines)
@@ -275,7 +280,7 @@ func TestCase_e301_StandardToolBuildsAndReshapes(t *testing.T) {
 			create = append(create, node.Addr())
 		}
 		redisCLI(t, append(create, "--cluster-yes")...)
-		testkit.Eventually(t, 10*time.Second, top.Whole)
+		testkit.Eventually(t, testkit.Patience, top.Whole)
 		f := newFollower(top, 0)
 		defer f.close()
 		const keys = 500
@@ -285,7 +290,7 @@ func TestCase_e301_StandardToolBuildsAndReshapes(t *testing.T) {
 		address := top.Nodes[0].Addr()
 		redisCLI(t, "--cluster", "reshard", address, "--cluster-from", top.IDs[0], "--cluster-to", top.IDs[1], "--cluster-slots", "100", "--cluster-yes")
 		redisCLI(t, "--cluster", "rebalance", address, "--cluster-threshold", "1")
-		testkit.Eventually(t, 10*time.Second, top.Whole)
+		testkit.Eventually(t, testkit.Patience, top.Whole)
 		if out := redisCLI(t, "--cluster", "check", address); !strings.Contains(out, "All 16384 slots covered") {
 			t.Errorf("check says:\n%s", out)
 		}
@@ -305,7 +310,7 @@ func TestCase_c004b_BlockedClientsAndManualFailover(t *testing.T) {
 		for _, c := range []*testkit.Client{list, zset} {
 			switch v := c.Next(t); {
 			case v.IsError("UNBLOCKED"):
-				must(t, c.Closed(closeWithin))
+				must(t, c.Closed(testkit.Patience))
 			case v.String() == moved:
 				c.Want(t, "+PONG", "PING")
 			default:
@@ -318,7 +323,7 @@ func TestCase_c004b_BlockedClientsAndManualFailover(t *testing.T) {
 // awaitBlocked waits until so many clients of the node are blocked.
 func awaitBlocked(t testing.TB, s *testkit.Server, clients int) {
 	t.Helper()
-	testkit.Eventually(t, blockedWithin, func() error {
+	testkit.Eventually(t, testkit.Patience, func() error {
 		info, err := s.TryInfo("clients")
 		if err == nil && info["blocked_clients"] != strconv.Itoa(clients) {
 			err = fmt.Errorf("blocked_clients is %s", info["blocked_clients"])
@@ -349,6 +354,6 @@ func TestCase_c149_PublishingToAPeerThatDoesNotRead(t *testing.T) {
 			t.Errorf("node 0 grew by %d MB", most>>20)
 		}
 		t.Logf("node 0 grew by %d MB", most>>20)
-		testkit.Eventually(t, 10*time.Second, top.Whole)
+		testkit.Eventually(t, testkit.Patience, top.Whole)
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/covey-db/covey/internal/testkit"
 	"github.com/covey-db/covey/internal/testkit/reply"
@@ -29,7 +28,7 @@ func moveKeys(t testing.TB, top *testkit.Topology, slot, from, to int) {
 		if len(keys) == 0 {
 			return
 		}
-		args := []string{"MIGRATE", "127.0.0.1", strconv.Itoa(top.Nodes[to].Port), "", "0", "5000", "KEYS"}
+		args := []string{"MIGRATE", "127.0.0.1", strconv.Itoa(top.Nodes[to].Port), "", "0", "30000", "KEYS"}
 		source.Want(t, "+OK | +NOKEY", append(args, keys...)...)
 	}
 }
@@ -46,7 +45,7 @@ func giveSlot(t testing.TB, top *testkit.Topology, slot, from, to int) {
 	for _, i := range order {
 		top.Nodes[i].Want(t, "+OK", "CLUSTER", "SETSLOT", strconv.Itoa(slot), "NODE", top.IDs[to])
 	}
-	testkit.Eventually(t, 5*time.Second, func() error { return top.OwnerIs(slot, to) })
+	testkit.Eventually(t, testkit.Patience, func() error { return top.OwnerIs(slot, to) })
 }
 
 // moveSlot moves a slot with its keys, as the standard tool does.
@@ -120,9 +119,8 @@ func TestCase_c003_BlockedClientsOfAMovedSlot(t *testing.T) {
 		awaitBlocked(t, top.Nodes[2], 2)
 		giveSlot(t, top, slotOfFoo, 2, 1)
 		for _, c := range []*testkit.Client{list, stream} {
-			v, err := c.ReadWithin(2 * time.Second)
-			if want := fmt.Sprintf("-MOVED %d 127.0.0.1:%d", slotOfFoo, top.Nodes[1].Port); err != nil || v.String() != want {
-				t.Errorf("got %v %v, want %s", v, err, want)
+			if v, want := c.Next(t), fmt.Sprintf("-MOVED %d 127.0.0.1:%d", slotOfFoo, top.Nodes[1].Port); v.String() != want {
+				t.Errorf("got %v, want %s", v, want)
 			}
 			c.Want(t, "+PONG", "PING")
 		}
@@ -137,7 +135,7 @@ func TestCase_c005_FinalisedOnTheTargetFirst(t *testing.T) {
 		top.Nodes[0].Want(t, "+OK", "CLUSTER", "SETSLOT", strconv.Itoa(slotOfA), "NODE", top.IDs[0])
 		top.Nodes[0].Want(t, "nil", "GET", "{a}1")
 		for _, node := range []int{1, 2} {
-			eventuallyReply(t, 2*time.Second, top.Nodes[node],
+			eventuallyReply(t, testkit.Patience, top.Nodes[node],
 				fmt.Sprintf("-MOVED %[1]d 127.0.0.1:%[2]d | -ASK %[1]d 127.0.0.1:%[2]d", slotOfA, top.Nodes[0].Port), "GET", "{a}1")
 		}
 		top.Nodes[0].Want(t, "nil", "GET", "{a}1")
@@ -161,8 +159,8 @@ func TestCase_c006_MigrateToANodeThatHangs(t *testing.T) {
 			t.Errorf("MIGRATE to a node that hangs: %v", v)
 		}
 		source.Want(t, `"v"`, "GET", "{a}1")
-		if v := source.Do(t, "MIGRATE", "127.0.0.1", port, "{a}1", "0", "5000"); v.IsError("BUSYKEY") || strings.Contains(v.Text, "BUSYKEY") {
-			source.Want(t, "+OK", "MIGRATE", "127.0.0.1", port, "{a}1", "0", "5000", "REPLACE")
+		if v := source.Do(t, "MIGRATE", "127.0.0.1", port, "{a}1", "0", "30000"); v.IsError("BUSYKEY") || strings.Contains(v.Text, "BUSYKEY") {
+			source.Want(t, "+OK", "MIGRATE", "127.0.0.1", port, "{a}1", "0", "30000", "REPLACE")
 		} else if v.String() != "+OK" {
 			t.Errorf("MIGRATE: %v", v)
 		}
@@ -182,9 +180,9 @@ func TestCase_e223_MigrateBetweenPlainServers(t *testing.T) {
 		fillStrings(t, source, "")
 		source.Want(t, "+OK", "SET", "big", strings.Repeat(binaryText, 30_000))
 		before := contents(t, source)
-		source.Want(t, "+OK", "MIGRATE", "127.0.0.1", port, "big", "0", "5000", "COPY")
+		source.Want(t, "+OK", "MIGRATE", "127.0.0.1", port, "big", "0", "30000", "COPY")
 		target.Want(t, ":1", "DBSIZE")
-		args := []string{"MIGRATE", "127.0.0.1", port, "", "0", "5000", "REPLACE", "KEYS", "missing"}
+		args := []string{"MIGRATE", "127.0.0.1", port, "", "0", "30000", "REPLACE", "KEYS", "missing"}
 		for key := range before {
 			args = append(args, key)
 		}
@@ -194,7 +192,7 @@ func TestCase_e223_MigrateBetweenPlainServers(t *testing.T) {
 
 		source.Want(t, "+OK", "SET", "k", "v")
 		source.Want(t, "-ERR Target instance replied with error: ERR...", "MIGRATE", "127.0.0.1", port, "k", "99", "5000")
-		source.Want(t, "-ERR Target instance replied with error: ERR...", "MIGRATE", "127.0.0.1", port, "k", "0", "5000", "AUTH", "no")
+		source.Want(t, "-ERR Target instance replied with error: ERR...", "MIGRATE", "127.0.0.1", port, "k", "0", "30000", "AUTH", "no")
 		source.Want(t, `"v"`, "GET", "k")
 		source.Want(t, "+OK", "SET", "m", "w")
 		source.Want(t, "+OK", "MIGRATE", "127.0.0.1", port, "m", "5", "5000")
@@ -232,7 +230,7 @@ func TestCase_c016_NumberOfKeysBeforeAndAfterMoves(t *testing.T) {
 				return err == nil && line.Owns(slot)
 			})
 			moveSlot(t, top, slot, from, (from+1)%3)
-			testkit.Eventually(t, 5*time.Second, top.Whole)
+			testkit.Eventually(t, testkit.Patience, top.Whole)
 			if sum := dbSizes(t, top); sum != keys {
 				t.Fatalf("%d keys after move %d", sum, i)
 			}
@@ -261,7 +259,7 @@ func TestCase_c018_KeysThatExpireWhileTheyMove(t *testing.T) {
 		openSlot(t, top, slotOfA, 2, 0)
 		port := strconv.Itoa(top.Nodes[0].Port)
 		for group := range slices.Chunk(keys, 10) {
-			source.Want(t, "+OK", append([]string{"MIGRATE", "127.0.0.1", port, "", "0", "5000", "KEYS"}, group...)...)
+			source.Want(t, "+OK", append([]string{"MIGRATE", "127.0.0.1", port, "", "0", "30000", "KEYS"}, group...)...)
 		}
 		for i, key := range keys {
 			if i%2 == 1 {
@@ -271,7 +269,7 @@ func TestCase_c018_KeysThatExpireWhileTheyMove(t *testing.T) {
 				target.Want(t, ":-1", "TTL", key)
 			}
 		}
-		source.Want(t, "+NOKEY", "MIGRATE", "127.0.0.1", port, "", "0", "5000", "KEYS", keys[0], keys[2])
+		source.Want(t, "+NOKEY", "MIGRATE", "127.0.0.1", port, "", "0", "30000", "KEYS", keys[0], keys[2])
 	})
 }
 
@@ -302,7 +300,7 @@ func TestCase_c072_HalfOpenSlotAndTheStandardTool(t *testing.T) {
 		}
 		top.Nodes[2].Want(t, "+OK", "CLUSTER", "SETSLOT", strconv.Itoa(slotOfA), "MIGRATING", top.IDs[0])
 		redisCLI(t, "--cluster", "fix", top.Nodes[0].Addr())
-		testkit.Eventually(t, 5*time.Second, func() error { return noMarkers(top) })
+		testkit.Eventually(t, testkit.Patience, func() error { return noMarkers(top) })
 		redisCLI(t, "--cluster", "check", top.Nodes[0].Addr())
 		checkNumbers(t, f, tagA, keys)
 	})
@@ -339,7 +337,7 @@ func TestCase_c011_ReplicasKeepNoStaleMarker(t *testing.T) {
 		top.Nodes[3].Kill(t)
 		top.Nodes[3].Restart(t)
 		giveSlot(t, top, slotOfBar, 0, 1)
-		testkit.Eventually(t, 3*time.Second, func() error {
+		testkit.Eventually(t, testkit.Patience, func() error {
 			if err := noMarkers(top); err != nil {
 				return err
 			}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/covey-db/covey/internal/testkit"
 	"github.com/covey-db/covey/internal/testkit/reply"
@@ -36,7 +35,7 @@ func refusesFile(t testing.TB, write func(port, bus int) string) {
 	t.Helper()
 	s := nodeWithFile(t, write)
 	s.Relaunch(t)
-	if status := s.AwaitExit(t, refuseWithin); status <= 0 {
+	if status := s.AwaitExit(t, testkit.Patience); status <= 0 {
 		t.Errorf("exit status %d", status)
 	}
 	checkNoTrace(t, s)
@@ -86,7 +85,7 @@ func TestCase_c034g_UnknownVariable(t *testing.T) {
 func endsCleanlyOrStarts(t testing.TB, s *testkit.Server, started func()) {
 	t.Helper()
 	s.Relaunch(t)
-	testkit.Eventually(t, refuseWithin, func() error {
+	testkit.Eventually(t, testkit.Patience, func() error {
 		if !s.Running() {
 			return nil
 		}
@@ -101,7 +100,7 @@ func endsCleanlyOrStarts(t testing.TB, s *testkit.Server, started func()) {
 		started()
 		return
 	}
-	if status := s.AwaitExit(t, refuseWithin); status <= 0 || s.Log() == "" {
+	if status := s.AwaitExit(t, testkit.Patience); status <= 0 || s.Log() == "" {
 		t.Errorf("exit status %d", status)
 	}
 }
@@ -168,7 +167,7 @@ func TestCase_e240_StateSurvivesAKill(t *testing.T) {
 		a.Want(t, "+OK", "CLUSTER", "SET-CONFIG-EPOCH", "5")
 		b.Want(t, "+OK", "CLUSTER", "SET-CONFIG-EPOCH", "6")
 		a.Want(t, "+OK", "CLUSTER", "MEET", "127.0.0.1", fmt.Sprint(b.Port))
-		testkit.Eventually(t, 10*time.Second, func() error {
+		testkit.Eventually(t, testkit.Patience, func() error {
 			line, err := a.Line(idB)
 			if err == nil && !line.Owns(150) {
 				err = fmt.Errorf("%v", line)

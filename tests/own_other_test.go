@@ -36,7 +36,6 @@ func TestCase_c170_NoElementIsLostBetweenMovers(t *testing.T) {
 		replies := make(chan string, pushes+movers)
 		for range movers {
 			c := s.Dial(t)
-			c.Within = time.Minute
 			go func() {
 				for {
 					v, err := c.Try("BRPOPLPUSH", "source", "target", "0")
@@ -65,7 +64,7 @@ func TestCase_c170_NoElementIsLostBetweenMovers(t *testing.T) {
 			select {
 			case v := <-replies:
 				seen[v] = true
-			case <-time.After(10 * time.Second):
+			case <-time.After(testkit.Patience):
 				t.Fatalf("%d different replies", len(seen))
 			}
 		}
@@ -88,12 +87,12 @@ func TestCase_c161d_EndlessScript(t *testing.T) {
 		s := testkit.Start(t, testkit.Options{Conf: []string{"busy-reply-threshold 50"}})
 		script := s.Dial(t)
 		must(t, script.Send("EVAL", "while true do end", "0"))
-		eventuallyReply(t, 5*time.Second, s, "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.", "GET", "k")
+		eventuallyReply(t, testkit.Patience, s, "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.", "GET", "k")
 		s.Want(t, "+OK", "SCRIPT", "KILL")
 		if v := script.Next(t); !v.IsError("ERR Error running script") && !v.IsError("ERR ") {
 			t.Errorf("the script's client gets %v", v)
 		}
-		eventuallyReply(t, 5*time.Second, s, "nil", "GET", "k")
+		eventuallyReply(t, testkit.Patience, s, "nil", "GET", "k")
 	})
 }
 
@@ -102,7 +101,7 @@ func TestCase_c161e_EndlessScriptThatWrote(t *testing.T) {
 		s := testkit.Start(t, testkit.Options{Conf: []string{"busy-reply-threshold 50"}})
 		script := s.Dial(t)
 		must(t, script.Send("EVAL", "redis.call('set',KEYS[1],1) while true do end", "1", "k"))
-		eventuallyReply(t, 5*time.Second, s, "-BUSY...", "GET", "k")
+		eventuallyReply(t, testkit.Patience, s, "-BUSY...", "GET", "k")
 		s.Want(t, "-UNKILLABLE...", "SCRIPT", "KILL")
 		s.Want(t, "-BUSY...", "GET", "k")
 	})

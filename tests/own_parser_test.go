@@ -30,7 +30,6 @@ func TestCase_e013_ByteByByte(t *testing.T) {
 func TestCase_c171_MixedPipeline(t *testing.T) {
 	own(t, "c171", func(t testing.TB) {
 		c := testkit.Start(t, testkit.Options{}).Dial(t)
-		c.Within = 30 * time.Second
 		const commands = 4000
 		var (
 			random = rand.New(rand.NewPCG(171, 0))
@@ -115,7 +114,7 @@ func TestCase_c176d_QueryBufferLimit(t *testing.T) {
 				break // closed already
 			}
 		}
-		testkit.Eventually(t, closeWithin, func() error { return clientGone(s, c) })
+		testkit.Eventually(t, testkit.Patience, func() error { return clientGone(s, c) })
 		other.Want(t, "+PONG", "PING")
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/covey-db/covey/internal/testkit"
 )
@@ -92,7 +91,7 @@ func refusesAOF(t testing.TB, files map[string]string) {
 		o.Files[aofDir+name] = content
 	}
 	s := testkit.Launch(t, o)
-	if status := s.AwaitExit(t, refuseWithin); status <= 0 || strings.TrimSpace(s.Log()) == "" {
+	if status := s.AwaitExit(t, testkit.Patience); status <= 0 || strings.TrimSpace(s.Log()) == "" {
 		t.Errorf("exit status %d", status)
 	}
 	checkNoTrace(t, s)
@@ -257,7 +256,7 @@ func TestCase_e25i_EveryTypeSurvivesTheAppendFile(t *testing.T) {
 			if preamble != "" { // rewrite first: the base is an RDB file or commands
 				c.Want(t, "+OK", "CONFIG", "SET", "aof-use-rdb-preamble", preamble)
 				c.Want(t, "+Background<*>", "BGREWRITEAOF")
-				eventuallyReply(t, 20*time.Second, s, `has("aof_rewrite_in_progress:0" "aof_rewrite_scheduled:0" "aof_last_bgrewrite_status:ok")`, "INFO", "persistence")
+				eventuallyReply(t, testkit.Patience, s, `has("aof_rewrite_in_progress:0" "aof_rewrite_scheduled:0" "aof_last_bgrewrite_status:ok")`, "INFO", "persistence")
 			}
 			c.Want(t, "+OK", "SET", "after rewrite", preamble)
 			before["after rewrite"] = content(t, c, "string", "after rewrite")
@@ -286,7 +285,7 @@ func TestCase_c092_FlushOfAnEmptyDatabaseIsLogged(t *testing.T) {
 func refusesRDB(t testing.TB, file string) {
 	t.Helper()
 	s := testkit.Launch(t, testkit.Options{Files: map[string]string{"dump.rdb": file}})
-	if status := s.AwaitExit(t, refuseWithin); status <= 0 || strings.TrimSpace(s.Log()) == "" {
+	if status := s.AwaitExit(t, testkit.Patience); status <= 0 || strings.TrimSpace(s.Log()) == "" {
 		t.Errorf("exit status %d", status)
 	}
 	checkNoTrace(t, s)
@@ -362,7 +361,7 @@ func TestCase_e26a_ShutdownForms(t *testing.T) {
 		shutdown := func(how string) {
 			c := s.Dial(t)
 			must(t, c.Send("SHUTDOWN", how))
-			if status := s.AwaitExit(t, 10*time.Second); status != 0 {
+			if status := s.AwaitExit(t, testkit.Patience); status != 0 {
 				t.Errorf("SHUTDOWN %s: exit status %d", how, status)
 			}
 			s.Restart(t)
@@ -392,7 +391,7 @@ func TestCase_c161g_RepliesWhileLoading(t *testing.T) {
 		b.WriteString(record("SET", "last", "done"))
 		s := testkit.Launch(t, withAOF(b.String()))
 		loading := 0
-		testkit.Eventually(t, time.Minute, func() error {
+		testkit.Eventually(t, testkit.Patience, func() error {
 			v, err := s.Try("GET", "last")
 			switch {
 			case !s.Running():

@@ -37,7 +37,6 @@ func TestCase_c188_PatternsAreNotExponential(t *testing.T) {
 	own(t, "c188", func(t testing.TB) {
 		c := testkit.Start(t, testkit.Options{}).Dial(t)
 		c.Want(t, "+OK", "SET", strings.Repeat("a", 60), "v")
-		c.Within = time.Second
 		pattern := strings.Repeat("a*", 20) + "b"
 		c.Want(t, "[]", "KEYS", pattern)
 		c.Want(t, `["0" []]`, "SCAN", "0", "MATCH", pattern)
@@ -51,7 +50,6 @@ func TestCase_c190_LCSOfHugeStrings(t *testing.T) {
 		c.Want(t, "+OK", "SET", "a", strings.Repeat("abcdefgh", 1<<17))
 		c.Want(t, "+OK", "SET", "b", strings.Repeat("stuvwxyz", 1<<17))
 		before, most := s.RSS(t), int64(0)
-		c.Within = 4 * time.Second
 		must(t, c.Send("LCS", "a", "b", "IDX"))
 		answer := make(chan error, 1)
 		go func() {
@@ -89,7 +87,7 @@ func TestCase_c195_MoreClientsThanAllowed(t *testing.T) {
 				served++
 			case err == nil && v.IsError("ERR max number of clients reached"):
 				refused++
-				must(t, c.Closed(closeWithin))
+				must(t, c.Closed(testkit.Patience))
 			default: // the refusal may be lost when the server closes before it has read the PING
 				refused++
 			}
@@ -100,7 +98,7 @@ func TestCase_c195_MoreClientsThanAllowed(t *testing.T) {
 		for _, c := range open {
 			c.Close()
 		}
-		eventuallyReply(t, closeWithin, s, "+PONG", "PING")
+		eventuallyReply(t, testkit.Patience, s, "+PONG", "PING")
 	})
 }
 
@@ -130,7 +128,7 @@ func killBlocked(t testing.TB, s *testkit.Server, admin *testkit.Client, block [
 		}
 		must(t, c.Send(block...))
 	}
-	testkit.Eventually(t, blockedWithin, func() error {
+	testkit.Eventually(t, testkit.Patience, func() error {
 		if blocked := s.Info(t, "clients")["blocked_clients"]; blocked != strconv.Itoa(clients) {
 			return fmt.Errorf("%s clients are blocked", blocked)
 		}
@@ -144,7 +142,7 @@ func killBlocked(t testing.TB, s *testkit.Server, admin *testkit.Client, block [
 	if v := admin.Do(t, "EXEC"); v.Kind != reply.Array || len(v.Items) != 2*clients {
 		t.Fatalf("EXEC: %v", v)
 	}
-	testkit.Eventually(t, blockedWithin, func() error {
+	testkit.Eventually(t, testkit.Patience, func() error {
 		if blocked := s.Info(t, "clients")["blocked_clients"]; blocked != "0" {
 			return fmt.Errorf("%s clients are still blocked", blocked)
 		}

@@ -40,7 +40,7 @@ func TestTLSClient(t *testing.T) {
 		if err := other.Send("BLPOP", "list", "0"); err != nil {
 			t.Fatal(err)
 		}
-		testkit.Eventually(t, 5*time.Second, func() error {
+		testkit.Eventually(t, testkit.Patience, func() error {
 			if s.InfoInt(t, "blocked_clients") != 1 {
 				return fmt.Errorf("nobody is blocked")
 			}
@@ -57,7 +57,7 @@ func TestTLSClient(t *testing.T) {
 		}
 		id := c.OK(t, "CLIENT", "ID").Int
 		s.Want(t, ":1", "CLIENT", "KILL", "ID", strconv.FormatInt(id, 10))
-		if err := c.Closed(5 * time.Second); err != nil {
+		if err := c.Closed(testkit.Patience); err != nil {
 			t.Error(err)
 		}
 		other.Close()
@@ -84,7 +84,7 @@ func TestTLSDeepPipeline(t *testing.T) {
 		}
 	}
 	c.Want(t, "+OK", "QUIT")
-	if err := c.Closed(5 * time.Second); err != nil {
+	if err := c.Closed(testkit.Patience); err != nil {
 		t.Error(err)
 	}
 }
@@ -204,7 +204,7 @@ func TestTLSHostile(t *testing.T) {
 	for _, text := range []string{"PING\r\n", "*1\r\n$4\r\nPING\r\n", "GET / HTTP/1.1\r\n\r\n", "\x16\x03\x01\xff\xff\x01\xff\xff\xff", strings.Repeat("\xff", 100000)} {
 		c := testkit.Dial(t, addr)
 		_ = c.SendRaw([]byte(text)) // the server may be faster
-		testkit.Eventually(t, 12*time.Second, func() error {
+		testkit.Eventually(t, testkit.Patience, func() error {
 			if n := s.InfoInt(t, "connected_clients"); n != 2 {
 				return fmt.Errorf("%d clients after %.20q", n, text)
 			}
@@ -220,7 +220,7 @@ func TestTLSHostile(t *testing.T) {
 		must(t, err)
 		half = append(half, c)
 	}
-	testkit.Eventually(t, 5*time.Second, func() error {
+	testkit.Eventually(t, testkit.Patience, func() error {
 		if n := s.InfoInt(t, "connected_clients"); n < 500 {
 			return fmt.Errorf("%d clients: handshakes do not count", n)
 		}
@@ -232,7 +232,7 @@ func TestTLSHostile(t *testing.T) {
 	if grown > 64<<20 && os.Getenv("COVEY_RACE") == "" {
 		t.Errorf("%d half handshakes take %d bytes", len(half), grown)
 	}
-	testkit.Eventually(t, 30*time.Second, func() error {
+	testkit.Eventually(t, testkit.Patience, func() error {
 		if n := s.InfoInt(t, "connected_clients"); n != 2 {
 			return fmt.Errorf("%d clients", n)
 		}
@@ -269,8 +269,8 @@ func TestTLSReplication(t *testing.T) {
 			primary.Want(t, "+OK", "SET", "before", strings.Repeat("v", 1<<20))
 			replica.Follow(t, primary)
 			primary.Want(t, "+OK", "SET", "after", "2")
-			primary.Want(t, ":1", "WAIT", "1", "5000")
-			eventuallyReply(t, replicaWithin, replica, `"2"`, "GET", "after")
+			primary.Want(t, ":1", "WAIT", "1", "30000")
+			eventuallyReply(t, testkit.Patience, replica, `"2"`, "GET", "after")
 			if n := len(replica.Do(t, "GET", "before").Text); n != 1<<20 {
 				t.Errorf("%d bytes have arrived", n)
 			}
@@ -278,7 +278,7 @@ func TestTLSReplication(t *testing.T) {
 			primary.Want(t, "+OK", "SET", "later", "3")
 			replica.Restart(t)
 			replica.Follow(t, primary)
-			eventuallyReply(t, replicaWithin, replica, `"3"`, "GET", "later")
+			eventuallyReply(t, testkit.Patience, replica, `"3"`, "GET", "later")
 		})
 	}
 }
@@ -308,7 +308,7 @@ func TestTLSCluster(t *testing.T) {
 	moved := fmt.Sprintf(`-MOVED %d 127.0.0.1:%d`, slotOfFoo, top.Nodes[2].Port)
 	node.Want(t, moved, "SET", keyOfNode2, "v")
 	node.Want(t, "+OK", "SET", keyOfNode0, "v")
-	node.Want(t, ":1", "WAIT", "1", "5000")
+	node.Want(t, ":1", "WAIT", "1", "30000")
 	conf := node.ReadFile(t, "nodes.conf")
 	if want := fmt.Sprintf("127.0.0.1:%d@%d,,tls-port=%d,", 0, node.BusPort, node.Port); !strings.Contains(conf, want) {
 		t.Errorf("nodes.conf: %s", conf)
@@ -324,15 +324,16 @@ func TestTLSCluster(t *testing.T) {
 	slot := strconv.Itoa(slotOfBar)
 	to.Want(t, "+OK", "CLUSTER", "SETSLOT", slot, "IMPORTING", top.IDs[0])
 	from.Want(t, "+OK", "CLUSTER", "SETSLOT", slot, "MIGRATING", top.IDs[1])
-	from.Want(t, "+OK", "MIGRATE", "127.0.0.1", strconv.Itoa(to.Port), keyOfNode0, "0", "5000")
+	from.Want(t, "+OK", "MIGRATE", "127.0.0.1", strconv.Itoa(to.Port), keyOfNode0, "0", "30000")
 	from.Want(t, fmt.Sprintf(`-ASK %d 127.0.0.1:%d`, slotOfBar, to.Port), "GET", keyOfNode0)
 	to.Want(t, "+OK", "CLUSTER", "SETSLOT", slot, "NODE", top.IDs[1])
 	from.Want(t, "+OK", "CLUSTER", "SETSLOT", slot, "NODE", top.IDs[1])
 	to.Want(t, `"v"`, "GET", keyOfNode0)
 	from.Want(t, "+OK", "SET", "{06S}k", "kept") // slot 0
-	from.Want(t, ":1", "WAIT", "1", "5000")
+	from.Want(t, ":1", "WAIT", "1", "30000")
+	top.Hasten(t)
 	from.Kill(t)
-	awaitPrimary(t, top, 3, 20*time.Second)
+	awaitPrimary(t, top, 3)
 	top.Nodes[3].Want(t, `"kept"`, "GET", "{06S}k")
 	from.Restart(t)
 	top.AwaitWhole(t)
@@ -355,7 +356,7 @@ func TestTLSClusterPorts(t *testing.T) {
 		}
 		nodes[1].Want(t, "+OK", "CLUSTER", "ADDSLOTSRANGE", "0", "16383")
 		nodes[0].Want(t, "+OK", "CLUSTER", "MEET", "127.0.0.1", meet)
-		eventuallyReply(t, 10*time.Second, nodes[0], fmt.Sprintf(`-MOVED %d 127.0.0.1:%d`, slotOfFoo, nodes[1].Port), "GET", "foo")
+		eventuallyReply(t, testkit.Patience, nodes[0], fmt.Sprintf(`-MOVED %d 127.0.0.1:%d`, slotOfFoo, nodes[1].Port), "GET", "foo")
 		c := testkit.DialTLS(t, addrs[0], ca.Client(t, "node"))
 		c.Want(t, fmt.Sprintf(`-MOVED %d 127.0.0.1:%s`, slotOfFoo, tlsPort), "GET", "foo")
 		c.Want(t, fmt.Sprintf(`[[:0 :16383 ["127.0.0.1" :%s ...]]]`, tlsPort), "CLUSTER", "SLOTS")

@@ -7,13 +7,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/covey-db/covey/internal/testkit"
 	"github.com/covey-db/covey/internal/testkit/reply"
 )
-
-const saveWithin = 20 * time.Second // of a few thousand keys
 
 // filesOf lists the names in the directory of a server, without its configuration and log.
 func dataFilesOf(t testing.TB, s *testkit.Server) (names []string) {
@@ -41,7 +38,7 @@ func TestKilledWhileSaving(t *testing.T) {
 	}
 	c.OK(t, "CONFIG", "SET", "rdb-key-save-delay", "10000")
 	c.OK(t, "BGSAVE")
-	testkit.Eventually(t, saveWithin, func() error {
+	testkit.Eventually(t, testkit.Patience, func() error {
 		if len(dataFilesOf(t, s)) != 2 {
 			return os.ErrNotExist
 		}
@@ -66,7 +63,7 @@ func TestSavePointsAtWork(t *testing.T) {
 	for i := range 5 {
 		c.OK(t, "SET", "key:"+strconv.Itoa(i), "v")
 	}
-	testkit.Eventually(t, saveWithin, func() error {
+	testkit.Eventually(t, testkit.Patience, func() error {
 		if len(dataFilesOf(t, s)) == 0 || s.InfoInt(t, "rdb_bgsave_in_progress") != 0 {
 			return os.ErrNotExist
 		}
@@ -95,7 +92,7 @@ func TestFullDiskStopsWrites(t *testing.T) {
 	must(t, os.Remove(gone))
 	c.OK(t, "SET", "a", "1")
 	c.OK(t, "BGSAVE")
-	eventuallyReply(t, saveWithin, s, "-MISCONF...", "SET", "other", "2") // some of them come before the save fails
+	eventuallyReply(t, testkit.Patience, s, "-MISCONF...", "SET", "other", "2") // some of them come before the save fails
 	if got := s.Info(t, "persistence")["rdb_last_bgsave_status"]; got != "err" {
 		t.Error(got)
 	}
@@ -105,11 +102,11 @@ func TestFullDiskStopsWrites(t *testing.T) {
 	c.OK(t, "CONFIG", "SET", "stop-writes-on-bgsave-error", "yes")
 	c.Want(t, "-MISCONF...", "SET", "a", "4")
 	s.Signal(t, syscall.SIGTERM)
-	s.AwaitLog(t, saveWithin, "can't exit")
+	s.AwaitLog(t, testkit.Patience, "can't exit")
 	c.Want(t, `"3"`, "GET", "a")
 	must(t, os.Mkdir(gone, 0o755))
 	c.OK(t, "BGSAVE")
-	eventuallyReply(t, saveWithin, s, "+OK", "SET", "a", "5")
+	eventuallyReply(t, testkit.Patience, s, "+OK", "SET", "a", "5")
 }
 
 // TestReloadUnderWrites: nothing that a client was told to be written is lost while DEBUG RELOAD replaces the data.
@@ -149,18 +146,18 @@ func TestSignalBesideAPausedCron(t *testing.T) {
 	c := s.Dial(t)
 	c.Want(t, "+OK", "DEBUG", "PAUSE-CRON", "1")
 	s.Signal(t, syscall.SIGTERM)
-	testkit.Eventually(t, saveWithin, func() error { // the signal may be on its way
+	testkit.Eventually(t, testkit.Patience, func() error { // the signal may be on its way
 		v, err := c.Try("SHUTDOWN", "ABORT")
 		if err == nil && v.String() != "+OK" {
 			err = fmt.Errorf("%v", v)
 		}
 		return err
 	})
-	s.AwaitLog(t, saveWithin, "Shutdown manually aborted")
+	s.AwaitLog(t, testkit.Patience, "Shutdown manually aborted")
 	c.Want(t, "-ERR No shutdown in progress.", "SHUTDOWN", "ABORT")
 	s.Signal(t, syscall.SIGTERM)
 	c.Want(t, "+OK", "DEBUG", "PAUSE-CRON", "0")
-	if status := s.AwaitExit(t, saveWithin); status != 0 {
+	if status := s.AwaitExit(t, testkit.Patience); status != 0 {
 		t.Errorf("exit status %d", status)
 	}
 }
@@ -174,10 +171,10 @@ func TestNoEndBeforeTheFirstBase(t *testing.T) {
 	c.Want(t, "+OK", "CONFIG", "SET", "rdb-key-save-delay", "100000000")
 	c.Want(t, "+OK", "CONFIG", "SET", "appendonly", "yes")
 	s.Signal(t, syscall.SIGTERM)
-	s.AwaitLog(t, saveWithin, "Writing initial AOF, can't exit")
+	s.AwaitLog(t, testkit.Patience, "Writing initial AOF, can't exit")
 	c.Want(t, "-ERR Errors trying to SHUTDOWN. Check logs.", "SHUTDOWN")
 	must(t, c.Send("SHUTDOWN", "FORCE"))
-	if status := s.AwaitExit(t, saveWithin); status != 0 {
+	if status := s.AwaitExit(t, testkit.Patience); status != 0 {
 		t.Errorf("exit status %d", status)
 	}
 	if log := s.Log(); !strings.Contains(log, "Writing initial AOF. Exit anyway") {

@@ -95,11 +95,11 @@ func TestScriptDebuggerEnds(t *testing.T) {
 
 	c = session(t, s, "SYNC")
 	c.Close() // without its client the script runs to its end
-	eventuallyReply(t, replicaWithin, s, `"6"`, "GET", "k")
+	eventuallyReply(t, testkit.Patience, s, `"6"`, "GET", "k")
 
 	c = session(t, s, "YES")
 	says(t, c, "<redis> flushall|<error> ERR Commands that change the data without naming keys cannot be debugged with YES, because they cannot be undone. Use SYNC.", "r", "flushall")
 	says(t, c, "<redis> del k l|<reply> 1", "r", "del", "k", "l")
 	c.Close()
-	eventuallyReply(t, replicaWithin, s, `"6"`, "GET", "k") // everything is put back
+	eventuallyReply(t, testkit.Patience, s, `"6"`, "GET", "k") // everything is put back
 }

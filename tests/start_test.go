@@ -68,7 +68,7 @@ func TestPortInUse(t *testing.T) {
 	t.Parallel()
 	first := testkit.Start(t, testkit.Options{})
 	second := testkit.Launch(t, testkit.Options{Port: first.Port})
-	if code := second.AwaitExit(t, backOnline); code != 1 {
+	if code := second.AwaitExit(t, testkit.Patience); code != 1 {
 		t.Errorf("ended with %d", code)
 	}
 	contains(t, second.Log(), fmt.Sprintf("Failed listening on port %d (tcp), aborting.", first.Port))
@@ -96,7 +96,7 @@ dir %s
 		t.Errorf("it prints %s", out)
 	}
 	var pid int
-	testkit.Eventually(t, backOnline, func() error {
+	testkit.Eventually(t, testkit.Patience, func() error {
 		text, err := os.ReadFile(filepath.Join(dir, "p"))
 		if err == nil {
 			pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
@@ -108,7 +108,7 @@ dir %s
 		text, _ := os.ReadFile(filepath.Join(dir, "l"))
 		return string(text)
 	}
-	testkit.Eventually(t, backOnline, func() error {
+	testkit.Eventually(t, testkit.Patience, func() error {
 		if !strings.Contains(log(), "Ready to accept connections unix") {
 			return fmt.Errorf("log: %s", log())
 		}
@@ -116,7 +116,7 @@ dir %s
 	})
 	overEveryDoor(t, dir, port)
 	must(t, syscall.Kill(pid, syscall.SIGTERM))
-	testkit.Eventually(t, backOnline, func() error { return gone(filepath.Join(dir, "s"), filepath.Join(dir, "p")) })
+	testkit.Eventually(t, testkit.Patience, func() error { return gone(filepath.Join(dir, "s"), filepath.Join(dir, "p")) })
 	contains(t, log(), "DB saved on disk")
 	if _, err := os.Stat(filepath.Join(dir, "dump.rdb")); err != nil {
 		t.Error(err)

@@ -16,7 +16,7 @@ func TestStormOfKills(t *testing.T) {
 	for i, policy := range []string{"always", "everysec"} {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
-			seed := stormSeed(t) + uint64(i)
+			seed := testkit.Seed(t) + uint64(i)
 			dice := rand.New(rand.NewPCG(seed, 1<<40))
 			s := &storm{t: t, dice: dice, primary: testkit.Start(t, testkit.Options{Conf: []string{
 				"appendonly yes", "appendfsync " + policy, "auto-aof-rewrite-min-size 200kb", "auto-aof-rewrite-percentage 20"}})}

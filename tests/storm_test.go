@@ -23,14 +23,6 @@ func stormFor(t testing.TB) time.Duration {
 	return time.Duration(intFromEnv(t, "COVEY_STORM", 4)) * time.Second
 }
 
-// stormSeed is COVEY_SEED, or one of this run.
-func stormSeed(t testing.TB) uint64 {
-	t.Helper()
-	seed := uint64(intFromEnv(t, "COVEY_SEED", int(time.Now().UnixNano()%1_000_000)))
-	t.Logf("COVEY_SEED=%d", seed)
-	return seed
-}
-
 // storm is one run.
 type storm struct {
 	t        *testing.T
@@ -196,9 +188,9 @@ func (s *storm) calm() {
 		r.follow()
 	}
 	for _, r := range s.replicas {
-		testkit.Eventually(s.t, stormCalmWithin, func() error { return r.ReplicaLinked(r.link.port()) })
+		testkit.Eventually(s.t, testkit.Patience, func() error { return r.ReplicaLinked(r.link.port()) })
 	}
-	err := testkit.Poll(stormCalmWithin, s.agree)
+	err := testkit.Poll(testkit.Patience, s.agree)
 	if err == nil {
 		return
 	}
@@ -241,7 +233,7 @@ func stormState(node *testkit.Server, field string) (digest string, at int64, er
 		return "", 0, err
 	}
 	defer c.Close()
-	c.Within = stormCalmWithin
+	c.Within = testkit.Patience
 	v, err := c.Try("DEBUG", "DIGEST")
 	if err != nil {
 		return "", 0, fmt.Errorf("%s: DEBUG DIGEST: %w", node, err)
@@ -249,15 +241,13 @@ func stormState(node *testkit.Server, field string) (digest string, at int64, er
 	return v.Text, at, nil
 }
 
-const stormCalmWithin = 60 * time.Second
-
 // differences names some keys that differ.
 func (s *storm) differences(r *testkit.Server) string {
 	var out []string
 	a, b := s.primary.Dial(s.t), r.Dial(s.t)
 	defer a.Close()
 	defer b.Close()
-	a.Within, b.Within = stormCalmWithin, stormCalmWithin
+	a.Within, b.Within = testkit.Patience, testkit.Patience
 	for db := range 4 {
 		n := strconv.Itoa(db)
 		a.OK(s.t, "SELECT", n)
@@ -281,7 +271,7 @@ func (s *storm) differences(r *testkit.Server) string {
 // TestStorm has a primary with a replica of each make.
 func TestStorm(t *testing.T) {
 	t.Parallel()
-	seed := stormSeed(t)
+	seed := testkit.Seed(t)
 	s := startStorm(t, seed, nil, testkit.SUT(t), testkit.Redis(t))
 	s.rage(seed, false)
 	s.calm()
@@ -290,7 +280,7 @@ func TestStorm(t *testing.T) {
 // TestStormKillsThePrimary: the primary is killed too, and comes back with what its append-only file has.
 func TestStormKillsThePrimary(t *testing.T) {
 	t.Parallel()
-	seed := stormSeed(t)
+	seed := testkit.Seed(t)
 	s := startStorm(t, seed, []string{"appendonly yes", "appendfsync everysec", "auto-aof-rewrite-min-size 1mb"}, testkit.SUT(t), testkit.SUT(t))
 	s.rage(seed, true)
 	s.calm()

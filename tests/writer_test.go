@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/covey-db/covey/internal/testkit"
 	"github.com/covey-db/covey/internal/testkit/reply"
@@ -30,14 +29,12 @@ func (f *follower) close() {
 	}
 }
 
-const followWithin = 10 * time.Second // until a command must have found its node
-
 // do sends one command until a node answers it itself. An answer may be an error reply; trouble with connections is
 // not an answer. A command may have been executed although its connection broke, so that it can be executed twice.
 func (f *follower) do(args ...string) (reply.Value, error) {
 	var v reply.Value
 	asking := false
-	err := testkit.Poll(followWithin, func() error {
+	err := testkit.Poll(testkit.Patience, func() error {
 		for range 8 { // redirections in a row
 			var err error
 			v, err = f.once(asking, args)
@@ -86,7 +83,6 @@ func (f *follower) conn() (*testkit.Client, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.Within = 3 * time.Second
 		f.conns[f.at] = c
 	}
 	return f.conns[f.at], nil

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/covey-db/covey/internal/config"
 	"github.com/covey-db/covey/internal/testkit"
@@ -244,7 +243,7 @@ func TestRefusedStartsSayTheSame(t *testing.T) {
 
 func compareRefusal(t *testing.T, c refusal) {
 	server := testkit.Launch(t, testkit.Options{Binary: redis70(t), Conf: strings.Split(c.conf, "\n"), Args: c.args, Stdin: c.stdin})
-	if code := server.AwaitExit(t, 10*time.Second); code != 1 {
+	if code := server.AwaitExit(t, testkit.Patience); code != 1 {
 		t.Errorf("redis-server ended with %d", code)
 	}
 	_, err := config.Load(config.Input{

@@ -61,7 +61,7 @@ func meet(t *testing.T, server, client *tls.Config) (serverErr, clientErr error)
 	return <-done, clientErr
 }
 
-const meetWithin = 10 * time.Second
+const meetWithin = testkit.Patience
 
 func TestPeersMeet(t *testing.T) {
 	ca, other := testkit.NewAuthority(t), testkit.NewAuthority(t)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/covey-db/covey/internal/manager"
+	"github.com/covey-db/covey/internal/testkit"
 )
 
 func startError(t *testing.T, change func(*manager.LocalOptions)) string {
@@ -76,14 +77,12 @@ func TestLocalTellsOfNodesLeft(t *testing.T) {
 // listenLow listens on a port that leaves room for bus ports.
 func listenLow(t *testing.T) net.Listener {
 	t.Helper()
-	for port := 23000; port < 23100; port++ {
-		if ln, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
-			t.Cleanup(func() { ln.Close() })
-			return ln
-		}
+	ln, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(testkit.FreePort(t))))
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal("no port is free")
-	return nil
+	t.Cleanup(func() { ln.Close() })
+	return ln
 }
 
 func TestLocalWantsTheNodesOfBefore(t *testing.T) {

@@ -23,7 +23,7 @@ import (
 )
 
 // caughtUpWithin is how long a replica may take; it never does unless the test fails.
-const caughtUpWithin = 20 * time.Second
+const caughtUpWithin = testkit.Patience
 
 // node is a server of this process that replicates.
 type node struct {

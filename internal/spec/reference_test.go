@@ -13,9 +13,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/covey-db/covey/internal/resp"
+	"github.com/covey-db/covey/internal/testkit"
 )
 
 // The tests in this file compare the table with a Redis server: the program that COVEY_REDIS_SERVER names, or the redis-server
@@ -39,8 +39,7 @@ func startServer(t *testing.T) *server {
 	if err != nil {
 		giveUp(t, err.Error())
 	}
-	addr := freeAddr(t)
-	_, port, _ := net.SplitHostPort(addr)
+	port := strconv.Itoa(testkit.FreePort(t))
 	cmd := exec.Command(path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -61,7 +60,7 @@ func startServer(t *testing.T) *server {
 		ready = strings.Contains(log.Text(), "Ready to accept connections")
 	}
 	go io.Copy(io.Discard, out) // ends when the server does
-	conn, err := net.Dial("tcp", addr)
+	conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", port))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,16 +85,6 @@ func giveUp(t *testing.T, why string) {
 
 // testdata is the file that lists how the server's version differs from the table.
 func (s *server) testdata() string { return "testdata/redis-" + s.version + ".txt" }
-
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
 
 func (s *server) call(t *testing.T, args ...string) reply {
 	t.Helper()
@@ -401,7 +390,7 @@ func TestReferenceKeys(t *testing.T) {
 	}
 	s.hello(t, resp.RESP2)
 	wrong := s.known(t, "wrong keys")
-	seed := uint64(time.Now().UnixNano())
+	seed := testkit.Seed(t)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	for row := range table.All() {
 		for range randomLinesPerRow {

@@ -133,7 +133,7 @@ func TryDialTLS(address string, config *tls.Config) (*Client, error) {
 		return nil, err
 	}
 	secure := tls.Client(c.conn, config)
-	_ = c.conn.SetDeadline(time.Now().Add(replyWithin))
+	_ = c.conn.SetDeadline(time.Now().Add(Patience))
 	if err := secure.Handshake(); err != nil {
 		c.Close()
 		return nil, err

@@ -14,11 +14,6 @@ import (
 	"github.com/covey-db/covey/internal/testkit/reply"
 )
 
-const (
-	dialWithin  = 2 * time.Second
-	replyWithin = 10 * time.Second // for commands that should answer at once, on a loaded machine
-)
-
 // Client is a raw connection: what is sent and read is up to the test. Its methods with a testing.TB end the test on
 // trouble; the others return it. Not safe for concurrent use.
 type Client struct {
@@ -40,11 +35,11 @@ func Dial(t testing.TB, address string) *Client {
 
 // TryDial connects.
 func TryDial(address string) (*Client, error) {
-	conn, err := net.DialTimeout("tcp", address, dialWithin)
+	conn, err := net.DialTimeout("tcp", address, Patience)
 	if err != nil {
 		return nil, err
 	}
-	return &Client{conn: conn, in: bufio.NewReaderSize(conn, 16<<10), Within: replyWithin}, nil
+	return &Client{conn: conn, in: bufio.NewReaderSize(conn, 16<<10), Within: Patience}, nil
 }
 
 // Close closes the connection.

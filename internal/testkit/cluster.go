@@ -11,10 +11,13 @@ import (
 	"github.com/covey-db/covey/internal/testkit/reply"
 )
 
+const slotCount = 16384
+
+// The node timeouts of a cluster. A node that a busy machine does not let run for so long is taken for dead by its peers.
 const (
-	slotCount   = 16384
-	nodeTimeout = 2 * time.Second
-	formWithin  = 30 * time.Second // until a new cluster is whole; usually 3 s
+	calmTimeout = 15 * time.Second // what a node is started with, and what a whole cluster has: nothing is to fail in it
+	formTimeout = 2 * time.Second  // while a cluster forms: what one node tells is round in half the time
+	FailTimeout = 4 * time.Second  // after Hasten: a node that is gone is to be found out soon
 )
 
 // ClusterOptions say what a cluster is made of.
@@ -38,7 +41,7 @@ func ClusterConf() []string {
 	return []string{
 		"cluster-enabled yes",
 		"cluster-config-file nodes.conf",
-		fmt.Sprintf("cluster-node-timeout %d", nodeTimeout.Milliseconds()),
+		fmt.Sprintf("cluster-node-timeout %d", calmTimeout.Milliseconds()),
 	}
 }
 
@@ -58,9 +61,25 @@ func StartCluster(t testing.TB, o ClusterOptions) *Topology {
 		node.AwaitReady(t)
 		top.IDs = append(top.IDs, node.OK(t, "CLUSTER", "MYID").Text)
 	}
+	top.setNodeTimeout(t, formTimeout)
 	top.form(t, o)
 	top.AwaitWhole(t)
+	top.setNodeTimeout(t, calmTimeout)
 	return top
+}
+
+// Hasten lets the nodes that run find out within seconds that one is gone. Before it, a test can rely on that nobody is
+// taken for dead and no replica takes over by itself.
+func (top *Topology) Hasten(t testing.TB) {
+	t.Helper()
+	top.setNodeTimeout(t, FailTimeout)
+}
+
+func (top *Topology) setNodeTimeout(t testing.TB, d time.Duration) {
+	t.Helper()
+	for _, node := range top.Running() {
+		node.Want(t, "+OK", "CONFIG", "SET", "cluster-node-timeout", strconv.FormatInt(d.Milliseconds(), 10))
+	}
 }
 
 func (o ClusterOptions) binary(t testing.TB, node int) Binary {
@@ -97,7 +116,7 @@ func (top *Topology) form(t testing.TB, o ClusterOptions) {
 // MakeReplica makes the node a replica of another, as soon as it knows it as a primary.
 func (s *Server) MakeReplica(t testing.TB, primaryID string) {
 	t.Helper()
-	Eventually(t, formWithin, func() error {
+	Eventually(t, Patience, func() error {
 		v, err := s.Try("CLUSTER", "REPLICATE", primaryID)
 		if err == nil && v.Kind == reply.Error {
 			err = fmt.Errorf("CLUSTER REPLICATE: %v", v)
@@ -110,7 +129,7 @@ func (s *Server) MakeReplica(t testing.TB, primaryID string) {
 // linked and listed.
 func (top *Topology) AwaitWhole(t testing.TB) {
 	t.Helper()
-	Eventually(t, formWithin, top.Whole)
+	Eventually(t, Patience, top.Whole)
 }
 
 // Whole returns what is still missing of a working cluster.
@@ -165,7 +184,7 @@ func (top *Topology) agree(running []*Server, replicas int) error {
 			continue
 		}
 		if !slices.EqualFunc(first, lines, NodeLine.sameRole) {
-			return fmt.Errorf("%s does not agree with %s", node, running[0])
+			return fmt.Errorf("%s sees\n%v\nand %s\n%v", running[0], first, node, lines)
 		}
 	}
 	return nil

@@ -8,34 +8,61 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+	"time"
 )
 
-// Ports are taken below the range from which the kernel gives ports to outgoing connections, the bus port included.
+// Ports for clients and for the buses that belong to them are two ranges that do not overlap, both below the range from
+// which the kernel gives ports to outgoing connections.
 const (
 	portFirst     = 10100
-	portCount     = 11900
+	portCount     = busPortOffset
 	busPortOffset = 10000
-	portTriesMax  = 2000 // far more than the ports that all tests of a machine hold at a time
+	portTriesMax  = 2000             // far more than the ports that all tests of a machine hold at a time
+	portRest      = 10 * time.Second // until whoever looked for the node that had a port has given up or gone
 )
 
 // FreePort leases a port for the rest of the test: it and the bus port that belongs to it are free, and no other test
 // process that uses this function gets either.
 func FreePort(t testing.TB) int {
 	t.Helper()
+	return FreePorts(t, 1)
+}
+
+// FreePorts leases ports that follow each other, as FreePort does, and returns the first.
+func FreePorts(t testing.TB, n int) int {
+	t.Helper()
 	dir, err := sharedDir("ports")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range portTriesMax {
-		port := portFirst + rand.IntN(portCount)
-		release, ok := lease(dir, port)
-		if ok {
-			t.Cleanup(release)
-			return port
+		first := portFirst + rand.IntN(portCount-n+1)
+		if release, ok := leaseRow(dir, first, n); ok {
+			t.Cleanup(func() { time.AfterFunc(portRest, release) })
+			return first
 		}
 	}
-	t.Fatal("no free port")
+	t.Fatalf("no %d free ports in a row", n)
 	return 0
+}
+
+// leaseRow leases all of the ports or none.
+func leaseRow(dir string, first, n int) (release func(), ok bool) {
+	var leases []func()
+	release = func() {
+		for _, end := range leases {
+			end()
+		}
+	}
+	for port := first; port < first+n; port++ {
+		end, ok := lease(dir, port)
+		if !ok {
+			release()
+			return nil, false
+		}
+		leases = append(leases, end)
+	}
+	return release, true
 }
 
 func lease(dir string, port int) (release func(), ok bool) {

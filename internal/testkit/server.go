@@ -18,12 +18,11 @@ import (
 )
 
 const (
-	startWithin  = 20 * time.Second // on a loaded machine, with data to load
-	exitWithin   = 15 * time.Second // a clean stop may save data first
-	pingWithin   = 5 * time.Second
-	logLinesLast = 60 // lines of each server's log that a failed test prints
-	readyLine    = "Ready to accept connections"
-	confName     = "test.conf"
+	logLinesLast   = 60  // lines of each server's log that a failed test prints
+	stackLinesLast = 600 // the same where a server is stuck, with its stacks
+	stacksWithin   = 5 * time.Second
+	readyLine      = "Ready to accept connections"
+	confName       = "test.conf"
 )
 
 // Options say how a server is started. The zero value is a plain server under test on a free port.
@@ -170,8 +169,8 @@ func (s *Server) launch(t testing.TB) {
 // AwaitReady waits until the server said that it is ready and answers PING.
 func (s *Server) AwaitReady(t testing.TB) {
 	t.Helper()
-	s.AwaitLog(t, startWithin, readyLine)
-	Eventually(t, pingWithin, func() error {
+	s.AwaitLog(t, Patience, readyLine)
+	Eventually(t, Patience, func() error {
 		c, err := s.tryDial()
 		if err != nil {
 			return err
@@ -199,7 +198,7 @@ func (s *Server) AwaitLog(t testing.TB, within time.Duration, text string) {
 				t.Fatalf("%s ended (%v) before it printed %q:\n%s", s, s.cmd.ProcessState, text, s.LogTail())
 			}
 		case <-end.C:
-			t.Fatalf("%s did not print %q within %v:\n%s", s, text, within, s.LogTail())
+			t.Fatalf("%s did not print %q within %v:\n%s", s, text, within, s.stuckAt())
 		}
 	}
 }
@@ -255,6 +254,9 @@ func (s *Server) tryDial() (*Client, error) {
 func (s *Server) Do(t testing.TB, args ...string) reply.Value {
 	t.Helper()
 	v, err := s.Try(args...)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("%s: %.200q: %v\n%s", s, args, err, s.stuckAt())
+	}
 	if err != nil {
 		t.Fatalf("%s: %.200q: %v", s, args, err)
 	}
@@ -338,6 +340,22 @@ func Fields(text string) map[string]string {
 	return fields
 }
 
+// stuckAt is the end of the log of a process that does not do what it should. Covey is ended for it, so that it tells where
+// each of its goroutines is.
+func (s *Server) stuckAt() string {
+	if !s.Binary.IsCovey() || !s.Running() {
+		return s.LogTail()
+	}
+	s.wanted = true
+	_ = s.cmd.Process.Signal(syscall.SIGCONT) // it may be paused, or gone meanwhile
+	_ = s.cmd.Process.Signal(syscall.SIGQUIT)
+	select {
+	case <-s.exited:
+	case <-time.After(stacksWithin):
+	}
+	return tail(s.Log(), stackLinesLast)
+}
+
 // Signal sends a signal to the process.
 func (s *Server) Signal(t testing.TB, sig syscall.Signal) {
 	t.Helper()
@@ -350,7 +368,7 @@ func (s *Server) Signal(t testing.TB, sig syscall.Signal) {
 func (s *Server) Pause(t testing.TB) {
 	t.Helper()
 	s.Signal(t, syscall.SIGSTOP)
-	Eventually(t, pingWithin, s.stopped)
+	Eventually(t, Patience, s.stopped)
 }
 
 // stopped returns nil if every thread of the process is stopped, as far as the system tells.
@@ -390,7 +408,7 @@ func (s *Server) Stop(t testing.TB) int {
 	t.Helper()
 	s.wanted = true
 	s.Signal(t, syscall.SIGTERM)
-	return s.AwaitExit(t, exitWithin)
+	return s.AwaitExit(t, Patience)
 }
 
 // AwaitExit waits until the process has ended by itself and returns its exit status; a death by a signal is -1.
@@ -400,7 +418,7 @@ func (s *Server) AwaitExit(t testing.TB, within time.Duration) int {
 	select {
 	case <-s.exited:
 	case <-time.After(within):
-		t.Fatalf("%s still runs after %v:\n%s", s, within, s.LogTail())
+		t.Fatalf("%s still runs after %v:\n%s", s, within, s.stuckAt())
 	}
 	return s.cmd.ProcessState.ExitCode()
 }

@@ -4,11 +4,15 @@ package testkit
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"testing"
 	"time"
 )
+
+// Patience is how long a test waits for what usually comes at once: a reply, the start of a server, agreement of a cluster.
+// The wait ends with the event, so that only a test that fails is the slower for it; a machine that is busy with other
+// things must not be what makes it fail.
+const Patience = time.Minute
 
 const pollEvery = 10 * time.Millisecond // short against every time-out of a test, long enough not to load the machine
 
@@ -56,7 +60,7 @@ func Need(t testing.TB, program string) string {
 // Missing skips the test, visibly, or fails it where everything must be there.
 func Missing(t testing.TB, what string) {
 	t.Helper()
-	if os.Getenv("CI") == "true" {
+	if inCI() {
 		t.Fatal(what)
 	}
 	t.Skip("SKIPPED: " + what)

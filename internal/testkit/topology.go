@@ -5,15 +5,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/covey-db/covey/internal/testkit/reply"
 )
 
 // AuthPassword is the password of the topology "auth".
 const AuthPassword = "secret"
-
-const resetWithin = 10 * time.Second
 
 // StartTopology starts one of the ready-made topologies:
 //
@@ -39,7 +36,7 @@ func startTopology(t testing.TB, name string) *Topology {
 	case "auth":
 		return &Topology{Nodes: []*Server{Start(t, Options{Password: AuthPassword})}}
 	case "R2":
-		return startPair(t)
+		return StartPair(t)
 	case "C1":
 		return StartCluster(t, ClusterOptions{Primaries: 1})
 	case "C3":
@@ -53,9 +50,10 @@ func startTopology(t testing.TB, name string) *Topology {
 	return nil
 }
 
-func startPair(t testing.TB) *Topology {
+// StartPair starts a primary and its replica, with further lines for both.
+func StartPair(t testing.TB, conf ...string) *Topology {
 	t.Helper()
-	primary, replica := Launch(t, Options{}), Launch(t, Options{})
+	primary, replica := Launch(t, Options{Conf: conf}), Launch(t, Options{Conf: conf})
 	primary.AwaitReady(t)
 	replica.AwaitReady(t)
 	replica.Follow(t, primary)
@@ -66,7 +64,7 @@ func startPair(t testing.TB) *Topology {
 func (s *Server) Follow(t testing.TB, primary *Server) {
 	t.Helper()
 	s.Want(t, "+OK", "REPLICAOF", "127.0.0.1", strconv.Itoa(primary.Port))
-	Eventually(t, formWithin, func() error {
+	Eventually(t, Patience, func() error {
 		if err := s.ReplicaLinked(primary.Port); err != nil {
 			return err
 		}
@@ -108,7 +106,7 @@ func (top *Topology) Reset() error {
 			return fmt.Errorf("%s: %w", node, err)
 		}
 	}
-	return Poll(resetWithin, func() error {
+	return Poll(Patience, func() error {
 		for _, node := range top.Nodes {
 			v, err := node.Try("DBSIZE")
 			if err != nil || v.Kind != reply.Int || v.Int != 0 {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/covey-db/covey/internal/testkit"
 	"github.com/covey-db/covey/internal/testkit/inproc"
@@ -138,7 +137,7 @@ func TestNothingIsTakenForWhatIsOnlyAnnounced(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		testkit.Eventually(t, 10*time.Second, func() error {
+		testkit.Eventually(t, testkit.Patience, func() error {
 			arrived := 0
 			for _, s := range d.e.Clients.All() {
 				info := s.Info()

@@ -42,7 +42,7 @@ func goroutines(t *testing.T, o inproc.Options) (e *engine.Engine, c net.Conn, n
 	in := bufio.NewReader(c)
 	return e, c, func() reply.Value {
 		t.Helper()
-		_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+		_ = c.SetReadDeadline(time.Now().Add(testkit.Patience))
 		v, err := reply.Read(in)
 		if err != nil {
 			t.Fatal(err)
@@ -53,7 +53,7 @@ func goroutines(t *testing.T, o inproc.Options) (e *engine.Engine, c net.Conn, n
 
 // holdsNothing says that every buffer of a connection was given back when all have ended.
 func holdsNothing(t testing.TB, e *engine.Engine) {
-	testkit.Eventually(t, 10*time.Second, func() error {
+	testkit.Eventually(t, testkit.Patience, func() error {
 		if n := e.Buffers.Held(); n != 0 {
 			return fmt.Errorf("%d bytes of buffers are lost", n)
 		}
@@ -79,7 +79,7 @@ func TestGoroutineServes(t *testing.T) {
 		t.Fatalf("%d bytes came back", len(v.Text))
 	}
 	c.Close()
-	testkit.Eventually(t, 10*time.Second, func() error {
+	testkit.Eventually(t, testkit.Patience, func() error {
 		if n := e.Clients.Len(); n != 0 {
 			return fmt.Errorf("%d sessions are left", n)
 		}
@@ -144,7 +144,7 @@ func TestGoroutineEndsASubscriberThatDoesNotRead(t *testing.T) {
 		}
 		e.Publish(nil, []byte("news"), text, false)
 	}
-	testkit.Eventually(t, 10*time.Second, func() error {
+	testkit.Eventually(t, testkit.Patience, func() error {
 		if n := e.PubSub.Len(engine.SubChannel); n != 0 {
 			return fmt.Errorf("%d channels are left", n)
 		}

@@ -203,7 +203,7 @@ func TestCloseDuringAKnownLongCommand(t *testing.T) {
 		d.beganAside()
 		closed := make(chan struct{})
 		go func() { d.loops.Close(); close(closed) }()
-		if err := other.Closed(closeWait); err != nil {
+		if err := other.Closed(testkit.Patience); err != nil {
 			t.Fatal(err)
 		}
 		d.count.end <- struct{}{}

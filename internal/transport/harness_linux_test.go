@@ -155,7 +155,7 @@ func (d *door) dialRaw() *net.TCPConn {
 // clientsBecome waits until so many sessions are left.
 func (d *door) clientsBecome(n int) {
 	d.t.Helper()
-	testkit.Eventually(d.t, 10*time.Second, func() error {
+	testkit.Eventually(d.t, testkit.Patience, func() error {
 		if have := d.e.Clients.Len(); have != n {
 			return fmt.Errorf("%d clients, want %d", have, n)
 		}
@@ -168,7 +168,7 @@ func command(args ...string) []byte { return testkit.AppendCommand(nil, args...)
 // readAll reads until the server ends the connection.
 func readAll(t testing.TB, c net.Conn) string {
 	t.Helper()
-	_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_ = c.SetReadDeadline(time.Now().Add(testkit.Patience))
 	var all bytes.Buffer
 	if _, err := all.ReadFrom(c); err != nil && !strings.Contains(err.Error(), "reset") {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/covey-db/covey/internal/testkit"
 )
@@ -79,7 +78,7 @@ func TestSubscriberThatDoesNotReadIsEnded(t *testing.T) {
 		if _, err := slow.Write(command("SUBSCRIBE", "news")); err != nil {
 			t.Fatal(err)
 		}
-		testkit.Eventually(t, 10*time.Second, func() error {
+		testkit.Eventually(t, testkit.Patience, func() error {
 			if n := d.e.PubSub.Len(0); n != 1 {
 				return fmt.Errorf("%d channels", n)
 			}

@@ -83,7 +83,6 @@ func TestLargeValue(t *testing.T) {
 		const size = 100 << 20
 		value := strings.Repeat("0123456789abcdef", size/16)
 		c := d.dial()
-		c.Within = time.Minute
 		c.Want(t, "+OK", "SET", "big", value)
 		c.Want(t, ":"+strconv.Itoa(size), "STRLEN", "big")
 		if v := c.Do(t, "GET", "big"); v.Text != value {
@@ -162,7 +161,7 @@ func TestClientKill(t *testing.T) {
 			victim := d.dial()
 			id := victim.Do(t, "CLIENT", "ID")
 			killer.Want(t, ":1", "CLIENT", "KILL", "ID", strconv.FormatInt(id.Int, 10))
-			if err := victim.Closed(5 * time.Second); err != nil {
+			if err := victim.Closed(testkit.Patience); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -172,7 +171,7 @@ func TestClientKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		killer.Want(t, ":1", "CLIENT", "KILL", "ID", strconv.FormatInt(id.Int, 10))
-		if err := waiting.Closed(5 * time.Second); err != nil {
+		if err := waiting.Closed(testkit.Patience); err != nil {
 			t.Fatal(err)
 		}
 		own := killer.Do(t, "CLIENT", "ID")
@@ -182,7 +181,7 @@ func TestClientKill(t *testing.T) {
 		if v := killer.Next(t); v.Int != 1 {
 			t.Fatalf("got %v", v)
 		}
-		if err := killer.Closed(5 * time.Second); err != nil {
+		if err := killer.Closed(testkit.Patience); err != nil {
 			t.Fatal(err)
 		}
 		d.clientsBecome(0)
@@ -200,7 +199,7 @@ func TestClientThatNeverReads(t *testing.T) {
 				break // it has been closed already
 			}
 		}
-		testkit.Eventually(t, 10*time.Second, func() error {
+		testkit.Eventually(t, testkit.Patience, func() error {
 			if n := d.e.Stats.OutputLimit.Load(); n != 1 {
 				return fmt.Errorf("%d clients were counted as over their output limit, want 1", n)
 			}
@@ -397,7 +396,7 @@ func TestHijack(t *testing.T) {
 		}
 		killer := d.dial()
 		killer.Want(t, ":1", "CLIENT", "KILL", "TYPE", "normal")
-		if err := c.Closed(5 * time.Second); err != nil {
+		if err := c.Closed(testkit.Patience); err != nil {
 			t.Fatal(err)
 		}
 		d.clientsBecome(1)
@@ -414,7 +413,7 @@ func TestGateHoldsReplies(t *testing.T) {
 		if err := c.SendRaw(append(command("SET", "k", "v"), command("GET", "k")...)); err != nil {
 			t.Fatal(err)
 		}
-		testkit.Eventually(t, 5*time.Second, func() error {
+		testkit.Eventually(t, testkit.Patience, func() error {
 			if v := other.Do(t, "GET", "k"); v.Text != "v" {
 				return fmt.Errorf("not written yet: %v", v)
 			}

@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/covey-db/covey/internal/testkit"
 	"golang.org/x/sys/unix"
@@ -61,7 +60,7 @@ func TestStateOfAThread(t *testing.T) {
 		<-stop
 	}()
 	waits := <-ids
-	testkit.Eventually(t, 10*time.Second, func() error {
+	testkit.Eventually(t, testkit.Patience, func() error {
 		if threadWantsCPU(waits) {
 			return errors.New("it still seems to run")
 		}
@@ -132,7 +131,7 @@ func TestKillOfAConnectionThatIsAway(t *testing.T) {
 		other.Want(t, ":1", "CLIENT", "KILL", "ID", strconv.FormatInt(id.Int, 10))
 		d.long.end <- struct{}{}
 		_, _ = long.Read() // the reply may come before the end or not
-		if err := long.Closed(5 * time.Second); err != nil {
+		if err := long.Closed(testkit.Patience); err != nil {
 			t.Fatal(err)
 		}
 		d.clientsBecome(1)
@@ -206,7 +205,7 @@ func TestCloseDuringALongCommand(t *testing.T) {
 		other.Want(t, "+PONG", "PING")
 		closed := make(chan struct{})
 		go func() { d.loops.Close(); close(closed) }()
-		if err := other.Closed(5 * time.Second); err != nil {
+		if err := other.Closed(testkit.Patience); err != nil {
 			t.Fatal(err)
 		}
 		d.long.end <- struct{}{}

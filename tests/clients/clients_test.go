@@ -8,14 +8,13 @@ import (
 	"os/exec"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/covey-db/covey/internal/testkit"
 )
 
 const (
-	stepWithin   = 15 * time.Second // what one step of a client may take; far above what it does take
-	scriptWithin = 60 * time.Second // what the script of a client may take
+	stepWithin   = testkit.Patience     // what one step of a client may take
+	scriptWithin = 2 * testkit.Patience // what the script of a client may take
 )
 
 // place is where a client is run: one node, or a cluster of three primaries and three replicas.

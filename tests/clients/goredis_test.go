@@ -19,9 +19,11 @@ type goRedis struct {
 func testGoRedis(t *testing.T, p place) {
 	var c goRedis
 	if p.cluster {
-		c = goRedis{redis.NewClusterClient(&redis.ClusterOptions{Addrs: p.addresses(), TLSConfig: p.tls(t)}), p}
+		c = goRedis{redis.NewClusterClient(&redis.ClusterOptions{
+			Addrs: p.addresses(), TLSConfig: p.tls(t), DialTimeout: stepWithin, ReadTimeout: stepWithin}), p}
 	} else {
-		c = goRedis{redis.NewClient(&redis.Options{Addr: p.addresses()[0], TLSConfig: p.tls(t)}), p}
+		c = goRedis{redis.NewClient(&redis.Options{
+			Addr: p.addresses()[0], TLSConfig: p.tls(t), DialTimeout: stepWithin, ReadTimeout: stepWithin}), p}
 	}
 	defer func() { _ = c.Close() }()
 	ctx, cancel := context.WithTimeout(t.Context(), scriptWithin)

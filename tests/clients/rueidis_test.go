@@ -18,7 +18,7 @@ type rueidisSteps struct {
 
 func testRueidis(t *testing.T, p place) {
 	client, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: p.addresses(), ForceSingleClient: !p.cluster, TLSConfig: p.tls(t),
+		InitAddress: p.addresses(), ForceSingleClient: !p.cluster, TLSConfig: p.tls(t), ConnWriteTimeout: stepWithin,
 	})
 	must(t, err)
 	defer client.Close()

@@ -23,7 +23,7 @@ const (
 )
 
 // timeSlack is by how many milliseconds times may differ that two servers compute one after the other.
-const timeSlack = 8000
+const timeSlack = 30000
 
 // comparisonOf is how the replies of a command are compared. What is not named here is compared exactly.
 func comparisonOf(name string, args []string) comparison {

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -34,9 +33,9 @@ type pair struct {
 }
 
 const (
-	syncWithin    = 20 * time.Second
+	syncWithin    = testkit.Patience
 	sharedConf    = "enable-debug-command yes"
-	replicaSyncMs = "5000"
+	replicaSyncMs = "30000"
 	shownBytesMax = 100
 )
 

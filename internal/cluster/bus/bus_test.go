@@ -62,6 +62,9 @@ func TestReplicaTakesOverWhenItsPrimaryIsGone(t *testing.T) {
 		}
 		return nil
 	})
+	for _, n := range nodes {
+		n.setNodeTimeout(nodeTimeout)
+	}
 	nodes[0].stop()
 	nodes[3].soon(t, `"v"`, "GET", key)
 	nodes[3].want(t, "+OK", "SET", key, "w")
@@ -168,7 +171,7 @@ func TestSlotsMoveWithTheirKeysAndLostKeysGo(t *testing.T) {
 	to.want(t, "+OK", "CLUSTER", "SETSLOT", slot, "IMPORTING", from.id())
 	from.want(t, "+OK", "CLUSTER", "SETSLOT", slot, "MIGRATING", to.id())
 	from.want(t, `"v"`, "GET", key)
-	from.want(t, "+OK", "MIGRATE", "127.0.0.1", fmt.Sprint(to.port), key, "0", "5000")
+	from.want(t, "+OK", "MIGRATE", "127.0.0.1", fmt.Sprint(to.port), key, "0", "30000")
 	from.want(t, "-ASK "+slot+" "+to.addr(), "GET", key)
 	c := testkit.Dial(t, to.addr())
 	c.Want(t, "-MOVED "+slot+" "+from.addr(), "GET", key)

@@ -51,7 +51,7 @@ func TestNodesOfBothKinds(t *testing.T) {
 	key := keyOf(t, ours[0])
 	ours[0].want(t, "+OK", "SET", key, "ours")
 	real[0].Want(t, "+OK", "SET", "foo", "real") // slot 12182
-	ours[0].want(t, ":1", "WAIT", "1", "5000")
+	ours[0].want(t, ":1", "WAIT", "1", "30000")
 	testkit.Eventually(t, within, func() error {
 		lines, err := testkit.ParseNodeLines(real[0].OK(t, "CLUSTER", "NODES").Text)
 		if err == nil && len(lines) != 5 {

@@ -27,11 +27,15 @@ import (
 	"github.com/covey-db/covey/internal/vfs"
 )
 
-// nodeTimeout of the nodes of these tests: short, but a loaded machine under the race detector must keep up.
-const nodeTimeout = 1500 * time.Millisecond
+// The timeouts of the nodes of these tests: a short one, while a cluster forms and where a node is to be taken for dead, and
+// the one of a whole cluster, in which a machine that is busy makes nobody seem dead.
+const (
+	nodeTimeout = 1500 * time.Millisecond
+	calmTimeout = 15 * time.Second
+)
 
 // within is how long anything may take that takes a second or two.
-const within = 30 * time.Second
+const within = testkit.Patience
 
 // node is a cluster node inside the test's process: engine, replication, bus and client port.
 type node struct {
@@ -64,13 +68,20 @@ func newNode(t testing.TB, prepare ...func(*node)) *node {
 	t.Helper()
 	n := &node{port: testkit.FreePort(t), dir: t.TempDir(), fs: vfs.OS{}}
 	n.set.Core = core.DefaultConfig()
-	n.set.Core.NodeTimeout = clock.Millis(nodeTimeout.Milliseconds())
+	n.setNodeTimeout(nodeTimeout)
 	n.set.Core.TCPPort, n.set.Core.BusPort = uint16(n.port), uint16(n.port+10000)
 	for _, f := range prepare {
 		f(n)
 	}
 	n.build(t)
 	return n
+}
+
+// setNodeTimeout is CONFIG SET cluster-node-timeout.
+func (n *node) setNodeTimeout(d time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.set.Core.NodeTimeout = clock.Millis(d.Milliseconds())
 }
 
 func (n *node) settings() bus.Settings {
@@ -233,6 +244,9 @@ func cluster(t testing.TB, primaries, replicas int) []*node {
 	}
 	for _, n := range nodes {
 		n.soon(t, fmt.Sprintf("len(%d)", replicas), "CLUSTER", "REPLICAS", nodes[0].id())
+	}
+	for _, n := range nodes {
+		n.setNodeTimeout(calmTimeout)
 	}
 	return nodes
 }

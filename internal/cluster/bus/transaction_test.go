@@ -32,7 +32,7 @@ func TestOrdersInTransactionsWithKeys(t *testing.T) {
 	close(stop)
 	want := fmt.Sprintf("%q", fmt.Sprint(<-counted+3*rounds))
 	c.Want(t, want, "GET", "counter")
-	c.Want(t, ":1", "WAIT", "1", "5000")
+	c.Want(t, ":1", "WAIT", "1", "30000")
 	r := testkit.Dial(t, replica.addr())
 	r.Want(t, "+OK", "READONLY")
 	r.Want(t, want, "GET", "counter")

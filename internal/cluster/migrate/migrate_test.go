@@ -11,7 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/covey-db/covey/internal/cluster/migrate"
 	"github.com/covey-db/covey/internal/engine"
@@ -73,7 +72,7 @@ func TestKeysGoToAnotherServerAndBack(t *testing.T) {
 	a.Want(t, "+OK", "SET", "k", "v", "PX", "100000")
 	a.Want(t, "+OK", "SET", "n", "-7")
 	a.Want(t, "+OK", "SET", "big", big)
-	a.Want(t, "+OK", "MIGRATE", "127.0.0.1", port, "k", "0", "5000")
+	a.Want(t, "+OK", "MIGRATE", "127.0.0.1", port, "k", "0", "30000")
 	a.Want(t, ":0", "EXISTS", "k")
 	b.Want(t, `"v"`, "GET", "k")
 	b.Want(t, "int(>90000)", "PTTL", "k")
@@ -153,13 +152,13 @@ func TestACounterUnderLoadMovesExactly(t *testing.T) {
 	admin, there := from.dial(t), to.dial(t)
 	moved := int64(0)
 	for i := range 30 {
-		testkit.Eventually(t, 10*time.Second, func() error {
+		testkit.Eventually(t, testkit.Patience, func() error {
 			if v := admin.OK(t, "EXISTS", "counter"); v.Int == 0 {
 				return fmt.Errorf("nothing to move in move %d", i)
 			}
 			return nil
 		})
-		admin.Want(t, "+OK", "MIGRATE", "127.0.0.1", to.port, "counter", "0", "5000")
+		admin.Want(t, "+OK", "MIGRATE", "127.0.0.1", to.port, "counter", "0", "30000")
 		n, err := strconv.ParseInt(there.OK(t, "GET", "counter").Text, 10, 64)
 		if err != nil {
 			t.Fatal(err)
@@ -218,7 +217,7 @@ func TestAKeyDeletedOnItsWayIsDeletedThere(t *testing.T) {
 	go relay(door, to.port, arrived, letGo)
 	a, b := s.dial(t), s.dial(t)
 	a.Want(t, "+OK", "SET", "k", "v")
-	if err := a.Send("MIGRATE", "127.0.0.1", port, "k", "0", "5000"); err != nil {
+	if err := a.Send("MIGRATE", "127.0.0.1", port, "k", "0", "30000"); err != nil {
 		t.Fatal(err)
 	}
 	<-arrived
@@ -263,7 +262,7 @@ func TestASmallKeyTakesLittleMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for i := range keys {
-		a.Want(t, "+OK", "MIGRATE", "127.0.0.1", to.port, "k"+strconv.Itoa(i), "0", "5000")
+		a.Want(t, "+OK", "MIGRATE", "127.0.0.1", to.port, "k"+strconv.Itoa(i), "0", "30000")
 	}
 	runtime.ReadMemStats(&after)
 	each := (after.TotalAlloc - before.TotalAlloc) / keys

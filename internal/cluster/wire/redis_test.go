@@ -15,13 +15,15 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/covey-db/covey/internal/testkit"
 )
 
 // This file lets tests talk with a real redis-server in cluster mode, as a client and as a node of its cluster.
 // COVEY_REDIS_SERVER names another executable than the redis-server of the path.
 
 // patience bounds every wait for a redis-server, in time: its slowest reaction here is a failure detection of 2 s.
-const patience = 30 * time.Second
+const patience = testkit.Patience
 
 // redisExe finds the server, or ends the test: as skipped, but as failed where everything must run.
 func redisExe(t *testing.T) string {
@@ -77,7 +79,7 @@ func startRedis(t *testing.T, dir string, options ...string) *redisNode {
 	}
 	const attempts = 5 // another process may take a port between our choice and the server's start
 	for range attempts {
-		n := &redisNode{t: t, dir: dir, port: freePort(t), bus: freePort(t), lines: make(chan string, 1000)}
+		n := &redisNode{t: t, dir: dir, port: testkit.FreePort(t), bus: testkit.FreePort(t), lines: make(chan string, 1000)}
 		args := append([]string{
 			"--port", strconv.Itoa(n.port), "--cluster-port", strconv.Itoa(n.bus), "--bind", "127.0.0.1", "--dir", dir,
 			"--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-node-timeout", "1000",
@@ -118,16 +120,6 @@ func readLines(r io.Reader, lines chan<- string) {
 		default:
 		}
 	}
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // awaitLog reads the log up to a line that has text; ok is false if the log ends before.
@@ -278,7 +270,7 @@ func startPeer(t *testing.T, id NodeID) *peer {
 	}
 	p := &peer{t: t, listener: l, got: make(chan received, 1000)}
 	p.mu.self = Packet{Header: Header{
-		Sender: id, Port: uint16(freePort(t)), BusPort: uint16(l.Addr().(*net.TCPAddr).Port), IP: testHost(t, "127.0.0.1"),
+		Sender: id, Port: uint16(testkit.FreePort(t)), BusPort: uint16(l.Addr().(*net.TCPAddr).Port), IP: testHost(t, "127.0.0.1"),
 		Flags: FlagMyself | FlagPrimary,
 	}}
 	p.mu.self.Ext.Hostname = []byte("host-1.example")

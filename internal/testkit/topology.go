@@ -19,7 +19,7 @@ const AuthPassword = "secret"
 //	R2      a primary and its replica
 //	C1      one cluster node with all slots
 //	C3      three primaries: 0-5460, 5461-10922, 10923-16383; node timeout 2 s
-//	C3+2    C3 and two replicas of node 0 (nodes 3 and 4)
+//	C3+2    C3 and two replicas of node 0 (nodes 3 and 4), which stay with its slots
 //	C6      C3 and one replica each (nodes 3 to 5)
 func StartTopology(t testing.TB, name string) *Topology {
 	t.Helper()
@@ -42,7 +42,9 @@ func startTopology(t testing.TB, name string) *Topology {
 	case "C3":
 		return StartCluster(t, ClusterOptions{Primaries: 3})
 	case "C3+2":
-		return StartCluster(t, ClusterOptions{Primaries: 3, Replicas: []int{0, 0}})
+		// A replica may move to a primary that has none once the cluster is well for five seconds.
+		stay := []string{"cluster-allow-replica-migration no"}
+		return StartCluster(t, ClusterOptions{Primaries: 3, Replicas: []int{0, 0}, Conf: stay})
 	case "C6":
 		return StartCluster(t, ClusterOptions{Primaries: 3, Replicas: []int{0, 1, 2}})
 	}

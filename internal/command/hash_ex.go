@@ -16,15 +16,14 @@ func cmdHGetDel(c *engine.Ctx) {
 	if !ok {
 		return
 	}
-	names, ok := answerFields(c, 2, errFieldsNumber, exists, (*engine.Ctx).Null)
+	names, rec, ok := wantedFields(c, 2, rec, exists)
 	if !ok {
 		return
 	}
-	e, deleted, gone := editHash(c, rec, true), [][]byte(nil), false
+	e, deleted := editHash(c, rec, true), [][]byte(nil)
 	for _, name := range names {
 		f, found := e.View().Get(name)
 		if !found || f.IsPast(c.FieldClock()) {
-			gone = gone || found
 			c.Null()
 			continue
 		}
@@ -36,14 +35,39 @@ func cmdHGetDel(c *engine.Ctx) {
 	if len(deleted) > 0 {
 		propagateFields(c, wordHDel, deleted)
 	}
-	dropMet(c, names, gone)
 }
 
-// dropMet removes those of the fields whose time is over, if such were met.
-func dropMet(c *engine.Ctx, names [][]byte, met bool) {
-	if _, still := c.Peek(0); met && still {
-		c.DropFields(0, names)
+// wantedFields reads FIELDS number field... from argument i on, removes those of the fields whose time is over, and opens the
+// array of their values: null for all of them where there is no hash. ok is false when everything has been replied, else
+// the hash is in the record.
+func wantedFields(c *engine.Ctx, i int, found keyspace.Rec, exists bool) (names [][]byte, rec keyspace.Rec, ok bool) {
+	names, ok = fieldList(c, i, errFieldsNumber)
+	if !ok {
+		return nil, rec, false
 	}
+	rec = found
+	if exists {
+		rec, exists = dropMet(c, rec, names)
+	}
+	c.Array(len(names))
+	if exists {
+		return names, rec, true
+	}
+	for range names {
+		c.Null()
+	}
+	return nil, rec, false
+}
+
+// dropMet removes those of the given fields of key 0, a hash, whose time is over. It finds the key again; exists is false
+// when the last field is gone.
+func dropMet(c *engine.Ctx, found keyspace.Rec, names [][]byte) (rec keyspace.Rec, exists bool) {
+	h := object.OpenHash(c.Part(0), found)
+	if h.NextExpiry() > c.FieldClock() {
+		return found, true
+	}
+	c.DropFields(0, names)
+	return c.Peek(0)
 }
 
 // fieldOptions are the words before FIELDS of HGETEX and HSETEX.
@@ -87,16 +111,14 @@ func cmdHGetEx(c *engine.Ctx) {
 	} else if taken {
 		next = 4
 	}
-	names, ok := answerFields(c, next, errFieldsNumber, exists, (*engine.Ctx).Null)
+	names, rec, ok := wantedFields(c, next, rec, exists)
 	if !ok {
 		return
 	}
 	x := fieldEdit{edit: editHash(c, rec, true)}
-	gone := false
 	for _, name := range names {
 		f, found := x.edit.View().Get(name)
 		if !found || f.IsPast(c.FieldClock()) {
-			gone = gone || found
 			c.Null()
 			continue
 		}
@@ -109,7 +131,6 @@ func cmdHGetEx(c *engine.Ctx) {
 		}
 	}
 	x.commit(c, o.expireAt)
-	dropMet(c, names, gone)
 }
 
 const (
@@ -131,7 +152,7 @@ func parseHSetEx(c *engine.Ctx) (o fieldOptions, pairs [][]byte, ok bool) {
 				return o, nil, false
 			}
 			if pairs = c.Args[i+2:]; int64(len(pairs)) != 2*n {
-				c.Err(errFieldsMatch)
+				c.ArityErr()
 				return o, nil, false
 			}
 			return o, pairs, true
@@ -172,13 +193,12 @@ func cmdHSetEx(c *engine.Ctx) {
 	if !ok {
 		return
 	}
-	var h object.Hash
-	if exists {
-		h = object.OpenHash(c.Part(0), rec)
-	}
-	if !o.met(c, &h, pairs) {
-		c.ReplyInt(0)
-		return
+	if o.fnx || o.fxx {
+		var holds bool
+		if rec, exists, holds = o.hold(c, rec, exists, pairs); !holds {
+			c.ReplyInt(0)
+			return
+		}
 	}
 	x := fieldEdit{edit: editHash(c, rec, exists)}
 	x.edit.Expect(pairs)
@@ -194,9 +214,13 @@ func cmdHSetEx(c *engine.Ctx) {
 		x.edit.Set(pairs[i], pairs[i+1], at)
 	}
 	c.Notify(config.EventHash, "hset", 0)
-	c.Changed(0)
-	c.CountChanges(len(pairs)/2 - 1)
-	propagateFields(c, wordHSet, pairs)
+	if !o.timed { // else commit counts them
+		c.Changed(0)
+		c.CountChanges(len(pairs)/2 - 1)
+	}
+	if !o.timed || !isOver(c, o.expireAt) {
+		propagateFields(c, wordHSet, pairs)
+	}
 	for i, at := range kept {
 		if at != 0 {
 			propagateFieldExpiry(c, at, pairs[2*i:2*i+1])
@@ -213,16 +237,20 @@ func cmdHSetEx(c *engine.Ctx) {
 	c.ReplyInt(1)
 }
 
-// met tells whether the condition of HSETEX holds: no field is there, or all are.
-func (o *fieldOptions) met(c *engine.Ctx, h *object.Hash, pairs [][]byte) bool {
-	if !o.fnx && !o.fxx {
-		return true
+// hold tells whether the condition of HSETEX does: no field is there, or all are. It looks at one field after the other until
+// that is known, removes those whose time is over, and finds key 0 again.
+func (o *fieldOptions) hold(c *engine.Ctx, found keyspace.Rec, existed bool, pairs [][]byte) (rec keyspace.Rec, exists, holds bool) {
+	if !existed {
+		return found, false, o.fnx
 	}
-	for i := 0; i < len(pairs); i += 2 {
-		f, found := h.Get(pairs[i])
-		if found = found && !f.IsPast(c.FieldClock()); found == o.fnx {
-			return false
-		}
+	h, seen := object.OpenHash(c.Part(0), found), make([][]byte, 0, len(pairs)/2)
+	holds = true
+	for i := 0; i < len(pairs) && holds; i += 2 {
+		f, there := h.Get(pairs[i])
+		there = there && !f.IsPast(c.FieldClock())
+		holds = there == o.fxx
+		seen = append(seen, pairs[i])
 	}
-	return true
+	rec, exists = dropMet(c, found, seen)
+	return rec, exists, holds
 }

@@ -14,7 +14,7 @@ import (
 
 const (
 	// fieldExpiryMax is the greatest expiry of a field in milliseconds: Redis keeps 46 bits of it.
-	fieldExpiryMax = 1<<46 - 2
+	fieldExpiryMax = 1<<46 - 1
 
 	errFieldsWord   = "ERR Mandatory argument FIELDS is missing or not at the right position"
 	errFieldsMatch  = "ERR The `numfields` parameter must match the number of arguments"
@@ -60,9 +60,9 @@ func fieldList(c *engine.Ctx, i int, errNumber string) (names [][]byte, ok bool)
 	return names, true
 }
 
-// answerFields reads FIELDS number field... from argument i on and opens the array in which something is replied of each
-// field: missing for all of them where there is no hash. ok is false when everything has been replied.
-func answerFields(c *engine.Ctx, i int, errNumber string, exists bool, missing func(*engine.Ctx)) (names [][]byte, ok bool) {
+// answerFields reads FIELDS number field... from argument i on and opens the array in which a number is replied of each
+// field: that it is missing for all of them where there is no hash. ok is false when everything has been replied.
+func answerFields(c *engine.Ctx, i int, errNumber string, exists bool) (names [][]byte, ok bool) {
 	names, ok = fieldList(c, i, errNumber)
 	if !ok {
 		return nil, false
@@ -72,12 +72,10 @@ func answerFields(c *engine.Ctx, i int, errNumber string, exists bool, missing f
 		return names, true
 	}
 	for range names {
-		missing(c)
+		c.ReplyInt(fieldMissing)
 	}
 	return nil, false
 }
-
-func replyFieldMissing(c *engine.Ctx) { c.ReplyInt(fieldMissing) }
 
 // fieldTime reads argument i as the expiry of fields; false when an error has been replied.
 func fieldTime(c *engine.Ctx, i int, unit int64, relative bool) (at int64, ok bool) {
@@ -123,11 +121,15 @@ type fieldEdit struct {
 	changed [][]byte // fields that got the expiry or lost theirs
 	deleted [][]byte // fields whose new expiry is over already
 	word    []byte   // the condition that the command has, nil for none
+	once    bool     // one change is counted, however many fields there are
 }
+
+// isOver tells whether a field that gets this expiry is removed at once.
+func isOver(c *engine.Ctx, at int64) bool { return c.IsPast(at) && !c.Engine().Role.IsReplica() }
 
 // setExpire gives a field that is there an expiry, or removes it if the time is over.
 func (x *fieldEdit) setExpire(c *engine.Ctx, name []byte, at int64) (answer int64) {
-	if c.IsPast(at) && !c.Engine().Role.IsReplica() {
+	if isOver(c, at) {
 		x.edit.Delete(name)
 		x.deleted = append(x.deleted, name)
 		return fieldDeleted
@@ -145,7 +147,9 @@ func (x *fieldEdit) commit(c *engine.Ctx, at int64) {
 		return
 	}
 	c.Changed(0)
-	c.CountChanges(len(x.changed) + len(x.deleted) - 1)
+	if !x.once {
+		c.CountChanges(len(x.changed) + len(x.deleted) - 1)
+	}
 	if len(x.deleted) > 0 {
 		c.Engine().Stats.ExpiredFields.Add(int64(len(x.deleted)))
 		propagateFields(c, wordHDel, x.deleted)
@@ -196,7 +200,7 @@ func setFieldExpiry(c *engine.Ctx, unit int64, relative bool) {
 		return
 	}
 	condition, next := fieldCondition(c)
-	names, ok := answerFields(c, next, errFieldsZero, exists, replyFieldMissing)
+	names, ok := answerFields(c, next, errFieldsZero, exists)
 	if !ok {
 		return
 	}
@@ -251,11 +255,11 @@ func cmdHPersist(c *engine.Ctx) {
 	if !ok {
 		return
 	}
-	names, ok := answerFields(c, 2, errFieldsNumber, exists, replyFieldMissing)
+	names, ok := answerFields(c, 2, errFieldsNumber, exists)
 	if !ok {
 		return
 	}
-	x := fieldEdit{edit: editHash(c, rec, true)}
+	x := fieldEdit{edit: editHash(c, rec, true), once: true}
 	for _, name := range names {
 		c.ReplyInt(x.persist(c, name))
 	}

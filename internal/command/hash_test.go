@@ -194,6 +194,8 @@ func TestFieldExpiryIsLogged(t *testing.T) {
 		{"HGETEX h FIELDS 1 d", nil},
 		{"HGETEX h PERSIST FIELDS 1 d", []string{"HPERSIST h FIELDS 1 d"}},
 		{"HGETDEL h FIELDS 2 d x", []string{"HDEL h d"}},
+		{"HSETEX h EXAT 1 FIELDS 2 d 1 e 2", []string{"HDEL h d e"}},
+		{"HSETEX none EXAT 1 FIELDS 1 d 1", []string{"HDEL none d"}},
 		{"HINCRBYFLOAT h b 1", []string{"MULTI", "HSET h b 3", "HPEXPIREAT h 1700000000010 FIELDS 1 b", "EXEC"}},
 	} {
 		h.do(c.line)

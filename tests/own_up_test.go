@@ -105,10 +105,11 @@ func (u *up) stop(t *testing.T) {
 }
 
 // TestUp runs a whole cluster: it says when it is ready, tells of a primary that is killed and of its successor, saves when it is
-// stopped and goes on with data and roles.
+// stopped and goes on with data and roles, in a folder that was moved, too.
 func TestUp(t *testing.T) {
 	t.Parallel()
-	dir, port := t.TempDir(), testkit.FreePorts(t, 6)
+	home, port := t.TempDir(), testkit.FreePorts(t, 6)
+	dir := filepath.Join(home, "first")
 	u := startUp(t, dir, port)
 	ready := u.await(t, `^Cluster ready after`)
 	var seconds float64
@@ -129,6 +130,9 @@ func TestUp(t *testing.T) {
 	u.await(t, fmt.Sprintf(`127\.0\.0\.1:%d is now primary, ok, slots 0-5460`, port+3))
 	u.stop(t)
 
+	moved := filepath.Join(home, "moved")
+	must(t, os.Rename(dir, moved))
+	dir = moved
 	u = startUp(t, dir, port)
 	u.await(t, `^Cluster ready after`)
 	u.await(t, fmt.Sprintf(`127\.0\.0\.1:%d .*replica +127\.0\.0\.1:%d`, port, port+3))

@@ -38,8 +38,8 @@ func runServer(args []string, in io.Reader, out, errs io.Writer) int {
 			fmt.Fprintf(out, "Redis server v=%s sha=00000000:0 malloc=covey-arenas bits=64 build=covey-%s\n", command.RedisVersion, server.Version)
 			return 0
 		case "-h", "--help":
-			fmt.Fprint(errs, serverUsage)
-			return 1
+			fmt.Fprint(out, serverUsage)
+			return 0
 		}
 	}
 	dir, err := os.Getwd()
@@ -52,19 +52,24 @@ func runServer(args []string, in io.Reader, out, errs io.Writer) int {
 		ReadFile: os.ReadFile, Glob: filepath.Glob, EnterDir: os.Chdir, TryLog: server.TryLog,
 	})
 	if err != nil {
-		var bad *config.Error
-		if errors.As(err, &bad) {
-			fmt.Fprint(errs, bad.Fatal())
-		} else {
-			fmt.Fprintln(errs, err)
-		}
-		return 1
+		return refuse(errs, err)
 	}
 	store := config.NewStore(loaded)
 	if store.Bool("daemonize") && !server.Supervised(store.String("supervised")) && os.Getenv(daemonMark) == "" {
 		return daemonize(errs)
 	}
 	return serve(loaded, errs)
+}
+
+// refuse says why a node does not start, a wrong configuration in the form that Redis has for it, and returns the exit code.
+func refuse(errs io.Writer, err error) int {
+	var bad *config.Error
+	if errors.As(err, &bad) {
+		fmt.Fprint(errs, bad.Fatal())
+	} else {
+		fmt.Fprintln(errs, err)
+	}
+	return 1
 }
 
 // daemonize starts this program once more, without a terminal.
@@ -89,13 +94,7 @@ func daemonize(errs io.Writer) int {
 func serve(loaded *config.Loaded, errs io.Writer) int {
 	node, err := server.New(server.Options{Config: loaded})
 	if err != nil {
-		var bad *config.Error
-		if errors.As(err, &bad) {
-			fmt.Fprint(errs, bad.Fatal())
-		} else {
-			fmt.Fprintln(errs, err)
-		}
-		return 1
+		return refuse(errs, err)
 	}
 	signals := make(chan os.Signal, 4) // more than a user sends before the first is taken
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)

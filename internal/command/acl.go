@@ -276,7 +276,7 @@ func replyLogEntry(c *engine.Ctx, e *acl.Entry) {
 }
 
 func cmdACLHelp(c *engine.Ctx) {
-	replyHelp(c,
+	c.Help(
 		"CAT [<category>]",
 		"    Name the categories, or the commands of one.",
 		"DELUSER <username> [<username> ...]",

@@ -151,7 +151,7 @@ func cmdClientUnblock(c *engine.Ctx) {
 }
 
 func cmdClientHelp(c *engine.Ctx) {
-	replyHelp(c,
+	c.Help(
 		"GETNAME", "    The name of this connection.",
 		"ID", "    The number of this connection.",
 		"INFO", "    This connection's line of LIST.",

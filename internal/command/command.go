@@ -122,7 +122,7 @@ func cmdGetKeys(c *engine.Ctx, flags bool) {
 }
 
 func cmdCommandHelp(c *engine.Ctx) {
-	replyHelp(c,
+	c.Help(
 		"(no subcommand)", "    Every command with its arity, flags and keys.",
 		"COUNT", "    How many commands there are.",
 		"DOCS [<command-name> ...]", "    What the commands do and what arguments they take.",

@@ -55,7 +55,7 @@ func cmdConfigRewrite(c *engine.Ctx, rewrite func() error) {
 }
 
 func cmdConfigHelp(c *engine.Ctx) {
-	replyHelp(c,
+	c.Help(
 		"GET <pattern> ...", "    The directives whose names match, with their values.",
 		"RESETSTAT", "    Start the counters of INFO anew.",
 		"REWRITE", "    Write the values in force into the configuration file.",

@@ -363,7 +363,7 @@ func cmdDebugSegfault(c *engine.Ctx, send func()) {
 }
 
 func cmdDebugHelp(c *engine.Ctx) {
-	replyHelp(c,
+	c.Help(
 		"AOF-FLUSH-SLEEP <microseconds>",
 		"    Wait before every write of the append-only file.",
 		"ASSERT",

@@ -285,7 +285,7 @@ func (s *Scripts) cmdFunctionStats(c *engine.Ctx) {
 }
 
 func cmdFunctionHelp(c *engine.Ctx) {
-	replyHelp(c,
+	c.Help(
 		"LOAD [REPLACE] <FUNCTION CODE>",
 		"    Load a library; its name stands in the first line of the code.",
 		"DELETE <LIBRARY NAME>",

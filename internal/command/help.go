@@ -7,17 +7,6 @@ import (
 	"github.com/covey-db/covey/internal/engine"
 )
 
-// replyHelp replies the list of sub-commands in the form that redis-cli shows: pairs of a usage and indented lines.
-func replyHelp(c *engine.Ctx, lines ...string) {
-	c.Array(len(lines) + 3)
-	c.Simple(strings.ToUpper(string(c.Args[0])) + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:")
-	for _, line := range lines {
-		c.Simple(line)
-	}
-	c.Simple("HELP")
-	c.Simple("    Print this help.")
-}
-
 // subcommandErr replies that a sub-command does not exist, or has no form with these arguments.
 func subcommandErr(c *engine.Ctx) {
 	c.Err("ERR unknown subcommand or wrong number of arguments for '" + shownStart(c.Args[1]) + "'. Try " +

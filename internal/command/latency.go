@@ -204,7 +204,7 @@ func cmdLatencyDoctor(c *engine.Ctx) {
 }
 
 func cmdLatencyHelp(c *engine.Ctx) {
-	replyHelp(c,
+	c.Help(
 		"DOCTOR",
 		"    Tell in words what the noted events say.",
 		"GRAPH <event>",

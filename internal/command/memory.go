@@ -229,7 +229,7 @@ func cmdMemoryPurge(c *engine.Ctx, d Deps) {
 }
 
 func cmdMemoryHelp(c *engine.Ctx) {
-	replyHelp(c,
+	c.Help(
 		"DOCTOR",
 		"    Look for trouble with memory and tell about it.",
 		"MALLOC-STATS",

@@ -99,7 +99,7 @@ func sharesIntegers(e *engine.Engine) bool {
 }
 
 func cmdObjectHelp(c *engine.Ctx) {
-	replyHelp(c,
+	c.Help(
 		"ENCODING <key>",
 		"    Tell how the value of <key> is held in memory.",
 		"FREQ <key>",

@@ -101,7 +101,7 @@ func cmdPubSubNumSub(c *engine.Ctx, kind engine.SubKind) {
 }
 
 func cmdPubSubHelp(c *engine.Ctx) {
-	replyHelp(c,
+	c.Help(
 		"CHANNELS [<pattern>]", "    The channels that have subscribers, or those of them that match.",
 		"NUMPAT", "    The number of distinct patterns that clients subscribe to.",
 		"NUMSUB [<channel> ...]", "    The number of subscribers of each channel, those by pattern not counted.",

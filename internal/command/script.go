@@ -390,7 +390,7 @@ func kill(c *engine.Ctx, eval bool) {
 }
 
 func cmdScriptHelp(c *engine.Ctx) {
-	replyHelp(c,
+	c.Help(
 		"DEBUG (YES|SYNC|NO)",
 		"    Whether the next EVAL is debugged, and whether the changes it makes stay (SYNC).",
 		"EXISTS <sha1> [<sha1> ...]",

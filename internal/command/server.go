@@ -122,7 +122,7 @@ func cmdModule(c *engine.Ctx) {
 }
 
 func cmdModuleHelp(c *engine.Ctx) {
-	replyHelp(c,
+	c.Help(
 		"LIST",
 		"    Show the modules that are loaded: none, this server has no modules.",
 		"LOAD <path> [<arg> ...], LOADEX <path> ..., UNLOAD <name>",

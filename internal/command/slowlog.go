@@ -55,7 +55,7 @@ func cmdSlowlogReset(c *engine.Ctx) {
 }
 
 func cmdSlowlogHelp(c *engine.Ctx) {
-	replyHelp(c,
+	c.Help(
 		"GET [<count>]",
 		"    Show the latest slow calls, 10 if not told, all for -1. Each has its number, when it",
 		"    was, how many microseconds it took, the command line, and the client's address and name.",

@@ -184,20 +184,17 @@ func cmdXGroupDelConsumer(c *engine.Ctx) {
 }
 
 func cmdXGroupHelp(c *engine.Ctx) {
-	replyHelp(c,
-		"CREATE <key> <groupname> <id|$> [option]",
-		"    Create a new consumer group. Options are:",
-		"    * MKSTREAM",
-		"      Create the empty stream if it does not exist.",
-		"    * ENTRIESREAD entries_read",
-		"      Set the group's entries_read counter (internal use).",
+	c.Help(
+		"CREATE <key> <groupname> <id|$> [MKSTREAM] [ENTRIESREAD <entries>]",
+		"    Make a group that begins behind an entry, or at the end ($); MKSTREAM makes a stream that is missing,",
+		"    ENTRIESREAD tells how many entries count as read, for the lag.",
 		"CREATECONSUMER <key> <groupname> <consumer>",
-		"    Create a new consumer in the specified group.",
+		"    Make a consumer in a group.",
 		"DELCONSUMER <key> <groupname> <consumer>",
-		"    Remove the specified consumer.",
+		"    Remove a consumer and what is pending with it.",
 		"DESTROY <key> <groupname>",
-		"    Remove the specified group.",
-		"SETID <key> <groupname> <id|$> [ENTRIESREAD entries_read]",
-		"    Set the current group ID and entries_read counter.",
+		"    Remove a group with its consumers.",
+		"SETID <key> <groupname> <id|$> [ENTRIESREAD <entries>]",
+		"    Have a group go on behind another entry.",
 	)
 }

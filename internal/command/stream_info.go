@@ -239,13 +239,13 @@ func (w *streamInfo) pending(it stream.PendingIter, n int, count int64, owner fu
 }
 
 func cmdXInfoHelp(c *engine.Ctx) {
-	replyHelp(c,
+	c.Help(
 		"CONSUMERS <key> <groupname>",
-		"    Show consumers of <groupname>.",
+		"    Describe the consumers of a group.",
 		"GROUPS <key>",
-		"    Show the stream consumer groups.",
-		"STREAM <key> [FULL [COUNT <count>]",
-		"    Show information about the stream.",
+		"    Describe the groups of a stream.",
+		"STREAM <key> [FULL [COUNT <count>]]",
+		"    Describe a stream; FULL shows up to <count> of its entries, groups and pending entries, too.",
 	)
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/covey-db/covey/internal/resp"
 )
@@ -148,6 +149,18 @@ func (c *Ctx) ArityErr() {
 
 // Failed says whether the handler replied an error.
 func (c *Ctx) Failed() bool { return c.failed }
+
+// Help replies the sub-commands of a container in the form that redis-cli shows: lines is a usage, an indented line or more
+// on what it does, the next usage and so on.
+func (c *Ctx) Help(lines ...string) {
+	c.Array(len(lines) + 3)
+	c.Simple(strings.ToUpper(string(c.Args[0])) + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:")
+	for _, line := range lines {
+		c.Simple(line)
+	}
+	c.Simple("HELP")
+	c.Simple("    Show these lines.")
+}
 
 // Deferred collects a reply of unknown length: open it, append the elements, close it with their number.
 type Deferred struct{ at outMark }

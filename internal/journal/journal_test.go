@@ -78,7 +78,7 @@ func TestRewriteUnderWriters(t *testing.T) {
 	if names := r.names(); names != "appendonly.aof.7.base.aof appendonly.aof.7.incr.aof appendonly.aof.manifest" {
 		t.Error(names)
 	}
-	next.c.do("SET", "after", "1")
+	next.c.Do("SET", "after", "1")
 }
 
 // TestNoAcknowledgedWriteIsLost pulls the plug at every call that reaches the disk, with appendfsync always: what was
@@ -98,7 +98,7 @@ func TestNoAcknowledgedWriteIsLost(t *testing.T) {
 		})
 		acked := 0
 		for acked < 40 {
-			r.c.do("SET", "key:"+strconv.Itoa(acked), strings.Repeat("v", acked*10))
+			r.c.Do("SET", "key:"+strconv.Itoa(acked), strings.Repeat("v", acked*10))
 			if acked == 20 {
 				go func() { _ = r.j.Rewrite() }()
 			}
@@ -114,7 +114,7 @@ func TestNoAcknowledgedWriteIsLost(t *testing.T) {
 		}
 		next, _ := mended(t, mem)
 		for i := range acked {
-			if got := next.c.do("STRLEN", "key:"+strconv.Itoa(i)); got != ":"+strconv.Itoa(i*10)+"\r\n" {
+			if got := next.c.Do("STRLEN", "key:"+strconv.Itoa(i)); got != ":"+strconv.Itoa(i*10)+"\r\n" {
 				t.Fatalf("step %d: write %d of %d is lost: %s\n%s\n%s", step, i, acked, got, next.names(), r.log.String())
 			}
 		}
@@ -159,15 +159,15 @@ func TestDiskFull(t *testing.T) {
 	r := newRig(t, vfs.NewMem()).start()
 	r.c.change(rng(1), 100)
 	r.disk.LimitSpace(30)
-	if got := r.c.do("SET", "first", strings.Repeat("x", 100)); got != "+OK\r\n" {
+	if got := r.c.Do("SET", "first", strings.Repeat("x", 100)); got != "+OK\r\n" {
 		t.Fatal(got) // it was done before the disk was known to be full
 	}
 	for _, words := range [][]string{{"SET", "a", "1"}, {"PING"}, {"EVAL", "return redis.call('set','a','1')", "0"}} {
-		if got := r.c.do(words...); !strings.Contains(got, misconf[1:]+"No space left on device") {
+		if got := r.c.Do(words...); !strings.Contains(got, misconf[1:]+"No space left on device") {
 			t.Fatal(words, got)
 		}
 	}
-	if got := r.c.do("GET", "first"); strings.HasPrefix(got, "-") || r.info("aof_last_write_status") != "err" {
+	if got := r.c.Do("GET", "first"); strings.HasPrefix(got, "-") || r.info("aof_last_write_status") != "err" {
 		t.Fatal(got)
 	}
 	now := time.Now()
@@ -178,7 +178,7 @@ func TestDiskFull(t *testing.T) {
 		t.Error("it is tried again at once")
 	}
 	r.j.step(now.Add(2 * retryWrite))
-	if got := r.c.do("SET", "a", "1"); got != "+OK\r\n" || r.info("aof_last_write_status") != "ok" {
+	if got := r.c.Do("SET", "a", "1"); got != "+OK\r\n" || r.info("aof_last_write_status") != "ok" {
 		t.Fatal(got, r.log.String())
 	}
 	if err := r.j.Flush(); err != nil {
@@ -197,13 +197,13 @@ func TestAlwaysEndsTheNode(t *testing.T) {
 			r := newRig(t, vfs.NewMem()).start()
 			r.j.SetPolicy(Always)
 			r.run()
-			r.c.do("SET", "a", "1")
+			r.c.Do("SET", "a", "1")
 			if !r.c.durable(nil) {
 				t.Fatal("not durable")
 			}
 			r.disk.Fail(vfs.Calls{Op: op}, syscall.EIO)
-			r.c.do("SET", "b", "1")
-			if err := <-r.fatal; !strings.Contains(err.Error(), "'always'") || !r.e.Gate.Holds(r.c.s.Written()) {
+			r.c.Do("SET", "b", "1")
+			if err := <-r.fatal; !strings.Contains(err.Error(), "'always'") || !r.e.Gate.Holds(r.c.Written()) {
 				t.Fatal(err)
 			}
 		})
@@ -217,12 +217,12 @@ func TestFailedSync(t *testing.T) {
 	r.disk.Fail(vfs.Calls{Op: vfs.OpSync, Max: 1}, syscall.EIO)
 	r.j.step(time.Now())
 	r.j.wg.Wait()
-	if got := r.c.do("SET", "a", "1"); got != misconf+"Input/output error\r\n" {
+	if got := r.c.Do("SET", "a", "1"); got != misconf+"Input/output error\r\n" {
 		t.Fatal(got)
 	}
 	r.j.periodic(time.Now())
 	r.j.wg.Wait()
-	if got := r.c.do("SET", "a", "1"); got != "+OK\r\n" {
+	if got := r.c.Do("SET", "a", "1"); got != "+OK\r\n" {
 		t.Fatal(got, r.log.String())
 	}
 	if err := r.j.Flush(); err != nil {
@@ -281,7 +281,7 @@ func TestSwitchedOnAndOff(t *testing.T) {
 	r.c.change(rng(4), 100)
 	r.j.Disable()
 	want := r.digest()
-	r.c.do("SET", "not there", "1")
+	r.c.Do("SET", "not there", "1")
 	if _, got := reloaded(t, r.mem); got != want {
 		t.Fatal(got, want)
 	}
@@ -348,11 +348,11 @@ func TestLimit(t *testing.T) {
 func TestGrowth(t *testing.T) {
 	r := newRig(t, vfs.NewMem()).start()
 	r.set.GrowPercent, r.set.GrowMin = 100, 1000
-	r.c.do("SET", "a", strings.Repeat("x", 800))
+	r.c.Do("SET", "a", strings.Repeat("x", 800))
 	if r.j.grown() {
 		t.Error("below auto-aof-rewrite-min-size")
 	}
-	r.c.do("SET", "a", strings.Repeat("y", 800))
+	r.c.Do("SET", "a", strings.Repeat("y", 800))
 	r.j.periodic(time.Now())
 	r.j.wg.Wait()
 	if r.info("aof_rewrites") != "1" || r.j.grown() {
@@ -372,7 +372,7 @@ func TestOldFileIsTakenOver(t *testing.T) {
 		done := r.j.Load(context.Background()) == nil
 		mem.Crash()
 		next := newRig(t, mem).start()
-		if got := next.c.do("GET", "a"); got != "$1\r\n1\r\n" {
+		if got := next.c.Do("GET", "a"); got != "$1\r\n1\r\n" {
 			t.Fatalf("step %d: %q %s", step, got, next.names())
 		}
 		if names := next.names(); names != "appendonly.aof appendonly.aof.1.incr.aof appendonly.aof.manifest" {
@@ -407,10 +407,10 @@ func TestHistory(t *testing.T) {
 // TestDatabaseOfEachFile: a file selects the database of its first command, whatever the file before had selected.
 func TestDatabaseOfEachFile(t *testing.T) {
 	r := newRig(t, vfs.NewMem()).start()
-	r.c.do("SELECT", "3")
-	r.c.do("SET", "a", "1")
+	r.c.Do("SELECT", "3")
+	r.c.Do("SET", "a", "1")
 	r.rewrite()
-	r.c.do("SET", "b", "1")
+	r.c.Do("SET", "b", "1")
 	incr := r.j.mu.manifest.Incr[0]
 	if got := r.file(incr.Name); got != "*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n*3\r\n$3\r\nSET\r\n$1\r\nb\r\n$1\r\n1\r\n" {
 		t.Errorf("%q", got)
@@ -425,12 +425,12 @@ func TestWhoRepeats(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stream.Close()
-	r.c.do("EVAL", `redis.call('set', 'a', 1)
+	r.c.Do("EVAL", `redis.call('set', 'a', 1)
 		redis.set_repl(redis.REPL_NONE) redis.call('set', 'b', 2)
 		redis.set_repl(redis.REPL_AOF) redis.call('set', 'c', 3) redis.call('select', 5) redis.call('set', 'c5', 3)
 		redis.set_repl(redis.REPL_REPLICA) redis.call('set', 'd', 4) redis.call('publish', 'channel', 'm')
 		redis.set_repl(redis.REPL_ALL) redis.call('set', 'e', 5) redis.call('publish', 'channel', 'm')`, "0")
-	r.c.do("EVAL", "redis.set_repl(redis.REPL_AOF) redis.call('set', 'f', 6) redis.call('publish', 'channel', 'm')", "0")
+	r.c.Do("EVAL", "redis.set_repl(redis.REPL_AOF) redis.call('set', 'f', 6) redis.call('publish', 'channel', 'm')", "0")
 	var sent []byte
 	for b := stream.Next(); b != nil; b = stream.Next() {
 		sent = append(sent, b...)

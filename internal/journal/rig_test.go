@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/covey-db/covey/internal/engine"
-	"github.com/covey-db/covey/internal/resp"
 	"github.com/covey-db/covey/internal/snapshot"
 	"github.com/covey-db/covey/internal/testkit/inproc"
 	"github.com/covey-db/covey/internal/vfs"
@@ -54,14 +53,6 @@ func (l *logBuffer) String() string {
 	defer l.mu.Unlock()
 	return l.b.String()
 }
-
-// nowhere is the transport of a session whose replies are read from its worker.
-type nowhere struct{}
-
-func (nowhere) Post(func(*engine.Worker))       {}
-func (nowhere) CloseSoon(bool)                  {}
-func (nowhere) Hijack(func(engine.Raw, []byte)) {}
-func (nowhere) Buffered() (query, output int)   { return 0, 0 }
 
 type ignore struct{}
 
@@ -128,33 +119,18 @@ func (r *rig) run() *rig {
 	return r
 }
 
-// client is a session with a worker of its own.
+// client is a user of the rig.
 type client struct {
-	t testing.TB
+	*inproc.Client
 	e *engine.Engine
-	s *engine.Session
-	w *engine.Worker
 }
 
-func (r *rig) client() *client {
-	return &client{r.t, r.e, r.e.NewSession(nowhere{}, engine.Peer{}), r.e.NewWorker()}
-}
-
-// do sends one command and returns its reply in wire form.
-func (c *client) do(args ...string) string {
-	words := make([][]byte, len(args))
-	for i, a := range args {
-		words[i] = []byte(a)
-	}
-	c.w.Out.Reset()
-	c.s.Process(c.w, resp.AppendCommand(nil, words...))
-	return string(bytes.Join(c.w.Out.Pieces(nil), nil))
-}
+func (r *rig) client() *client { return &client{inproc.NewClient(r.e), r.e} }
 
 // durable waits until the gate lets the reply of the last write pass; false when dark is closed before.
 func (c *client) durable(dark chan struct{}) bool {
 	open := make(chan struct{})
-	c.e.Gate.Wait(c.s.Written(), func() { close(open) })
+	c.e.Gate.Wait(c.Written(), func() { close(open) })
 	select {
 	case <-open:
 		return true
@@ -163,7 +139,7 @@ func (c *client) durable(dark chan struct{}) bool {
 	}
 }
 
-func (r *rig) digest() string { return r.c.do("DEBUG", "DIGEST") }
+func (r *rig) digest() string { return r.c.Do("DEBUG", "DIGEST") }
 
 // change does n random things to data of all types.
 func (c *client) change(rng *rand.Rand, n int) {
@@ -172,62 +148,62 @@ func (c *client) change(rng *rand.Rand, n int) {
 	for range n {
 		switch rng.IntN(26) {
 		case 0:
-			c.do("SET", key("s"), strings.Repeat("value ", rng.IntN(50)), "PX", "10000000")
+			c.Do("SET", key("s"), strings.Repeat("value ", rng.IntN(50)), "PX", "10000000")
 		case 1:
-			c.do("INCRBYFLOAT", key("f"), "0."+num())
+			c.Do("INCRBYFLOAT", key("f"), "0."+num())
 		case 2:
-			c.do("APPEND", key("s"), num())
+			c.Do("APPEND", key("s"), num())
 		case 3:
-			c.do("LPUSH", key("l"), num(), num(), strings.Repeat("x", rng.IntN(100)))
+			c.Do("LPUSH", key("l"), num(), num(), strings.Repeat("x", rng.IntN(100)))
 		case 4:
-			c.do("LMOVE", key("l"), key("l"), "LEFT", "RIGHT")
+			c.Do("LMOVE", key("l"), key("l"), "LEFT", "RIGHT")
 		case 5:
-			c.do("SADD", key("set"), num(), num(), "member"+num())
+			c.Do("SADD", key("set"), num(), num(), "member"+num())
 		case 6:
-			c.do("SPOP", key("set"), "2")
+			c.Do("SPOP", key("set"), "2")
 		case 7:
-			c.do("ZADD", key("z"), num()+".25", "m"+num(), "-inf", "low")
+			c.Do("ZADD", key("z"), num()+".25", "m"+num(), "-inf", "low")
 		case 8:
-			c.do("ZPOPMIN", key("z"))
+			c.Do("ZPOPMIN", key("z"))
 		case 9:
-			c.do("HSET", key("h"), "f"+num(), num(), "g", num())
+			c.Do("HSET", key("h"), "f"+num(), num(), "g", num())
 		case 10:
-			c.do("HINCRBYFLOAT", key("h"), "g", "1.5")
+			c.Do("HINCRBYFLOAT", key("h"), "g", "1.5")
 		case 11:
-			c.do("XADD", key("x"), "*", "field", num())
+			c.Do("XADD", key("x"), "*", "field", num())
 		case 12:
-			c.do("XGROUP", "CREATE", key("x"), "group", "0", "MKSTREAM")
+			c.Do("XGROUP", "CREATE", key("x"), "group", "0", "MKSTREAM")
 		case 13:
-			c.do("XREADGROUP", "GROUP", "group", "consumer"+strconv.Itoa(rng.IntN(3)), "COUNT", "2", "STREAMS", key("x"), ">")
+			c.Do("XREADGROUP", "GROUP", "group", "consumer"+strconv.Itoa(rng.IntN(3)), "COUNT", "2", "STREAMS", key("x"), ">")
 		case 14:
-			c.do("XTRIM", key("x"), "MAXLEN", "5")
+			c.Do("XTRIM", key("x"), "MAXLEN", "5")
 		case 15:
-			c.do("SELECT", strconv.Itoa(rng.IntN(3)))
+			c.Do("SELECT", strconv.Itoa(rng.IntN(3)))
 		case 16:
-			c.do("MULTI")
-			c.do("SET", key("s"), num())
-			c.do("SPOP", key("set"))
-			c.do("SELECT", strconv.Itoa(rng.IntN(3)))
-			c.do("INCR", "count")
-			c.do("EXEC")
+			c.Do("MULTI")
+			c.Do("SET", key("s"), num())
+			c.Do("SPOP", key("set"))
+			c.Do("SELECT", strconv.Itoa(rng.IntN(3)))
+			c.Do("INCR", "count")
+			c.Do("EXEC")
 		case 17:
-			c.do("EVAL", "redis.call('set',KEYS[1],ARGV[1]) return redis.call('incrby',KEYS[1],2)", "1", key("e"), num())
+			c.Do("EVAL", "redis.call('set',KEYS[1],ARGV[1]) return redis.call('incrby',KEYS[1],2)", "1", key("e"), num())
 		case 18:
-			c.do("DEL", key("l"), key("set"))
+			c.Do("DEL", key("l"), key("set"))
 		case 19:
-			c.do("PUBLISH", "channel", "a message")
+			c.Do("PUBLISH", "channel", "a message")
 		case 20:
-			c.do("SETBIT", key("b"), num(), "1")
+			c.Do("SETBIT", key("b"), num(), "1")
 		case 21:
-			c.do("PFADD", key("p"), num())
+			c.Do("PFADD", key("p"), num())
 		case 22:
-			c.do("EXPIRE", key("h"), "100000")
+			c.Do("EXPIRE", key("h"), "100000")
 		case 23:
-			c.do("RENAME", key("z"), key("z"))
+			c.Do("RENAME", key("z"), key("z"))
 		case 24:
-			c.do("SET", key("int"), num(), "EX", "1000", "KEEPTTL")
+			c.Do("SET", key("int"), num(), "EX", "1000", "KEEPTTL")
 		case 25:
-			c.do("COPY", key("x"), key("x"), "REPLACE")
+			c.Do("COPY", key("x"), key("x"), "REPLACE")
 		}
 	}
 }

@@ -48,15 +48,6 @@ type localNode struct {
 
 func (n *localNode) addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(n.port)) }
 
-// conf is the path of the node's configuration file.
-func (n *localNode) conf() string { return filepath.Join(n.dir, "covey.conf") }
-
-// hasConf says whether the node was there in an earlier run.
-func (n *localNode) hasConf() bool {
-	_, err := os.Stat(n.conf())
-	return err == nil
-}
-
 // pid is the process id of the node as we started it.
 func (n *localNode) pid() string {
 	if n.cmd == nil || n.cmd.Process == nil {
@@ -129,7 +120,7 @@ func closeAll(conns []*Conn) {
 func (l *Local) prepare(context.Context) (err error) {
 	for _, n := range l.nodes {
 		if err := os.MkdirAll(n.dir, 0o755); err != nil {
-			return err
+			return fmt.Errorf("%w; choose another folder with --dir", err)
 		}
 	}
 	l.lock, err = vfs.OS{}.Lock(l.lockPath())
@@ -140,10 +131,7 @@ func (l *Local) prepare(context.Context) (err error) {
 		return err
 	}
 	for _, n := range l.nodes {
-		if n.hasConf() {
-			continue
-		}
-		if err := os.WriteFile(n.conf(), []byte(l.settings(n)), 0o644); err != nil {
+		if err := l.writeConf(n); err != nil {
 			l.lock.Close()
 			return err
 		}
@@ -164,22 +152,6 @@ func (l *Local) start(n *localNode) error {
 		l.ended <- n
 	}()
 	return nil
-}
-
-func (l *Local) settings(n *localNode) string {
-	return fmt.Sprintf(`# A node of a local cluster. Change it as you like: it is written once.
-bind 127.0.0.1
-port %d
-dir %q
-logfile %q
-cluster-enabled yes
-cluster-config-file nodes.conf
-cluster-node-timeout %d
-cluster-announce-ip 127.0.0.1
-cluster-require-full-coverage no
-repl-diskless-sync-delay 0
-save 60 1
-`, n.port, n.dir, filepath.Join(n.dir, "covey.log"), l.opts.NodeTimeout.Milliseconds())
 }
 
 // connect waits until every node answers.

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/covey-db/covey/internal/engine"
-	"github.com/covey-db/covey/internal/resp"
 	"github.com/covey-db/covey/internal/snapshot"
 	"github.com/covey-db/covey/internal/testkit/inproc"
 	"github.com/covey-db/covey/internal/vfs"
@@ -36,17 +35,8 @@ type rig struct {
 	mem  *vfs.Mem
 	disk *vfs.Faulty
 	log  bytes.Buffer
-	sess *engine.Session
-	w    *engine.Worker
+	c    *inproc.Client
 }
-
-// nowhere is the transport of a session whose replies are read from its worker.
-type nowhere struct{}
-
-func (nowhere) Post(func(*engine.Worker))       {}
-func (nowhere) CloseSoon(bool)                  {}
-func (nowhere) Hijack(func(engine.Raw, []byte)) {}
-func (nowhere) Buffered() (query, output int)   { return 0, 0 }
 
 func newRig(t *testing.T, mem *vfs.Mem) *rig {
 	t.Helper()
@@ -57,26 +47,15 @@ func newRig(t *testing.T, mem *vfs.Mem) *rig {
 	r.set = Settings{Dir: dataDir, File: "dump.rdb", Compress: true, StopOnError: true, Points: []SavePoint{{After: time.Hour, Changes: 1}}}
 	r.s = New(Options{Engine: r.e, Taker: snapshot.NewTaker(r.e), Settings: func() Settings { return r.set }, FS: r.disk,
 		Log: slog.New(slog.NewTextHandler(&r.log, nil))})
-	r.sess, r.w = r.e.NewSession(nowhere{}, engine.Peer{}), r.e.NewWorker()
+	r.c = inproc.NewClient(r.e)
 	t.Cleanup(r.s.Stop)
 	return r
-}
-
-// do sends one command and returns its reply in wire form.
-func (r *rig) do(args ...string) string {
-	words := make([][]byte, len(args))
-	for i, a := range args {
-		words[i] = []byte(a)
-	}
-	r.w.Out.Reset()
-	r.sess.Process(r.w, resp.AppendCommand(nil, words...))
-	return string(bytes.Join(r.w.Out.Pieces(nil), nil))
 }
 
 func (r *rig) fill(first, n int) {
 	r.t.Helper()
 	for i := first; i < first+n; i++ {
-		if got := r.do("SET", "key:"+strconv.Itoa(i), fmt.Sprintf("value %d %x", i, rand.Uint64())); got != "+OK\r\n" {
+		if got := r.c.Do("SET", "key:"+strconv.Itoa(i), fmt.Sprintf("value %d %x", i, rand.Uint64())); got != "+OK\r\n" {
 			r.t.Fatal(got)
 		}
 	}
@@ -160,10 +139,10 @@ func TestFailedSaves(t *testing.T) {
 			if got := r.info("rdb_last_bgsave_status"); got != "err" {
 				t.Fatal(got)
 			}
-			if got := r.do("SET", "a", "1"); !strings.HasPrefix(got, misconf) {
+			if got := r.c.Do("SET", "a", "1"); !strings.HasPrefix(got, misconf) {
 				t.Fatal(got)
 			}
-			if got := r.do("GET", "key:1"); strings.HasPrefix(got, "-") {
+			if got := r.c.Do("GET", "key:1"); strings.HasPrefix(got, "-") {
 				t.Fatal(got)
 			}
 			if got := r.info("rdb_changes_since_last_save"); got != "2000" {
@@ -188,7 +167,7 @@ func TestWritesAreRefusedByRule(t *testing.T) {
 	refused := func(want bool, why string) {
 		t.Helper()
 		r.s.Review()
-		if got := strings.HasPrefix(r.do("SET", "a", "1"), misconf); got != want {
+		if got := strings.HasPrefix(r.c.Do("SET", "a", "1"), misconf); got != want {
 			t.Errorf("%s: refused %v", why, got)
 		}
 	}
@@ -342,7 +321,7 @@ func TestFlushedBreaksOff(t *testing.T) {
 	r := newRig(t, vfs.NewMem())
 	r.fill(0, 100)
 	r.disk.Slow(vfs.Calls{Op: vfs.OpOpen, Max: 1}, func() {
-		r.do("FLUSHALL")
+		r.c.Do("FLUSHALL")
 		r.s.Flushed()
 	})
 	r.bgsave()
@@ -351,7 +330,7 @@ func TestFlushedBreaksOff(t *testing.T) {
 	}
 	r.fill(0, 10)
 	r.bgsave()
-	r.do("FLUSHALL")
+	r.c.Do("FLUSHALL")
 	r.s.Flushed()
 	r.s.wg.Wait()
 	if got := keysOf(t, r.mem); got != 0 {

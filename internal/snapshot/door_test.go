@@ -13,9 +13,9 @@ import (
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/mem"
 	"github.com/covey-db/covey/internal/object"
-	"github.com/covey-db/covey/internal/resp"
 	"github.com/covey-db/covey/internal/slot"
 	"github.com/covey-db/covey/internal/snapshot"
+	"github.com/covey-db/covey/internal/testkit"
 	"github.com/covey-db/covey/internal/testkit/inproc"
 )
 
@@ -49,11 +49,7 @@ func newPrimary(e *engine.Engine) *client {
 
 // send gives a command and returns what was not used of it, because the client is suspended.
 func (c *client) send(args ...string) (left []byte) {
-	words := make([][]byte, len(args))
-	for i, a := range args {
-		words[i] = []byte(a)
-	}
-	line := resp.AppendCommand(nil, words...)
+	line := testkit.AppendCommand(nil, args...)
 	return line[c.s.Process(c.w, line):]
 }
 

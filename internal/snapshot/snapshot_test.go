@@ -12,7 +12,6 @@ import (
 
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/keyspace"
-	"github.com/covey-db/covey/internal/resp"
 	"github.com/covey-db/covey/internal/slot"
 	"github.com/covey-db/covey/internal/snapshot"
 	"github.com/covey-db/covey/internal/testkit/inproc"
@@ -53,43 +52,16 @@ func readShard(all map[string]string, shard int, p *keyspace.Part) {
 	}
 }
 
-// nowhere is the transport of sessions whose replies nobody reads.
-type nowhere struct{}
-
-func (nowhere) Post(func(*engine.Worker))       {}
-func (nowhere) CloseSoon(bool)                  {}
-func (nowhere) Hijack(func(engine.Raw, []byte)) {}
-func (nowhere) Buffered() (query, output int)   { return 0, 0 }
-
-// writer sends commands to an engine.
-type writer struct {
-	s *engine.Session
-	w *engine.Worker
-}
-
-func newWriter(e *engine.Engine) *writer {
-	return &writer{e.NewSession(nowhere{}, engine.Peer{}), e.NewWorker()}
-}
-
-func (w *writer) do(args ...string) {
-	words := make([][]byte, len(args))
-	for i, a := range args {
-		words[i] = []byte(a)
-	}
-	w.s.Process(w.w, resp.AppendCommand(nil, words...))
-	w.w.Out.Reset()
-}
-
-func fill(w *writer, keys int) {
+func fill(w *inproc.Client, keys int) {
 	for db := range 3 {
-		w.do("SELECT", strconv.Itoa(db))
+		w.Do("SELECT", strconv.Itoa(db))
 		for i := range keys >> db {
-			w.do("SET", "key:"+strconv.Itoa(i), "value "+strconv.Itoa(i))
+			w.Do("SET", "key:"+strconv.Itoa(i), "value "+strconv.Itoa(i))
 			switch i % 7 {
 			case 0:
-				w.do("EXPIRE", "key:"+strconv.Itoa(i), "10000")
+				w.Do("EXPIRE", "key:"+strconv.Itoa(i), "10000")
 			case 1:
-				w.do("SET", "key:"+strconv.Itoa(i), strconv.Itoa(i))
+				w.Do("SET", "key:"+strconv.Itoa(i), strconv.Itoa(i))
 			}
 		}
 	}
@@ -112,7 +84,7 @@ func wantSame(t *testing.T, got, want map[string]string) {
 
 func TestSnapshotOfAllShardsAndDatabases(t *testing.T) {
 	from, to := inproc.New(t, inproc.Options{}), inproc.New(t, inproc.Options{})
-	fill(newWriter(from), 3000)
+	fill(inproc.NewClient(from), 3000)
 	snap, err := snapshot.NewTaker(from).Cut(context.Background(), snapshot.Options{Compress: true})
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +109,7 @@ func TestSnapshotOfAllShardsAndDatabases(t *testing.T) {
 // changing, deleting, renaming and flushing.
 func TestSnapshotIsExactUnderWriters(t *testing.T) {
 	e := inproc.New(t, inproc.Options{})
-	fill(newWriter(e), 4000)
+	fill(inproc.NewClient(e), 4000)
 	taker := snapshot.NewTaker(e)
 	stop := make(chan struct{})
 	var writers sync.WaitGroup
@@ -166,8 +138,8 @@ func TestSnapshotIsExactUnderWriters(t *testing.T) {
 
 // disturb changes keys until stop is closed.
 func disturb(e *engine.Engine, n int, stop chan struct{}) {
-	w := newWriter(e)
-	defer w.s.Close()
+	w := inproc.NewClient(e)
+	defer w.Close()
 	for i := n; ; i += 3 {
 		select {
 		case <-stop:
@@ -175,33 +147,33 @@ func disturb(e *engine.Engine, n int, stop chan struct{}) {
 		default:
 		}
 		key := "key:" + strconv.Itoa(i*31%4500)
-		w.do("SELECT", strconv.Itoa(i%3))
+		w.Do("SELECT", strconv.Itoa(i%3))
 		switch i % 11 {
 		case 0:
-			w.do("DEL", key)
+			w.Do("DEL", key)
 		case 1:
-			w.do("APPEND", key, "more")
+			w.Do("APPEND", key, "more")
 		case 2:
-			w.do("RENAME", key, "new:"+strconv.Itoa(i%500))
+			w.Do("RENAME", key, "new:"+strconv.Itoa(i%500))
 		case 3:
-			w.do("PEXPIRE", key, "900000")
+			w.Do("PEXPIRE", key, "900000")
 		case 4:
-			w.do("MULTI")
-			w.do("INCR", "count:"+strconv.Itoa(i%50))
-			w.do("SET", key, "in a transaction")
-			w.do("EXEC")
+			w.Do("MULTI")
+			w.Do("INCR", "count:"+strconv.Itoa(i%50))
+			w.Do("SET", key, "in a transaction")
+			w.Do("EXEC")
 		default:
-			w.do("SET", key, "changed "+strconv.Itoa(i))
+			w.Do("SET", key, "changed "+strconv.Itoa(i))
 		}
 		if i%9973 == 0 {
-			w.do("FLUSHDB")
+			w.Do("FLUSHDB")
 		}
 	}
 }
 
 func TestSnapshotThatIsDroppedFreesItsLane(t *testing.T) {
 	e := inproc.New(t, inproc.Options{})
-	w := newWriter(e)
+	w := inproc.NewClient(e)
 	fill(w, 2000)
 	taker := snapshot.NewTaker(e)
 	for range 3 * keyspace.Lanes {
@@ -210,7 +182,7 @@ func TestSnapshotThatIsDroppedFreesItsLane(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.do("SET", "key:5", "handed over")
+		w.Do("SET", "key:5", "handed over")
 		cancel()
 		if _, err := snap.WriteTo(ctx, &bytes.Buffer{}); err == nil {
 			t.Fatal("a cancelled snapshot was written")
@@ -229,17 +201,17 @@ func TestSnapshotThatIsDroppedFreesItsLane(t *testing.T) {
 // TestEveryKeyIsWaitedFor: rdb-key-save-delay counts the keys that writers hand over like those that the walker finds.
 func TestEveryKeyIsWaitedFor(t *testing.T) {
 	e := inproc.New(t, inproc.Options{})
-	w := newWriter(e)
+	w := inproc.NewClient(e)
 	const keys = 200
 	for i := range keys {
-		w.do("SET", strconv.Itoa(i), "old")
+		w.Do("SET", strconv.Itoa(i), "old")
 	}
 	snap, err := snapshot.NewTaker(e).Cut(context.Background(), snapshot.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range keys {
-		w.do("SET", strconv.Itoa(i), "new")
+		w.Do("SET", strconv.Itoa(i), "new")
 	}
 	const delay = 500 * time.Microsecond
 	e.Settings.SaveKeyDelay.Store(delay.Microseconds())

@@ -1,8 +1,6 @@
 package bus
 
 import (
-	"strings"
-
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/num"
@@ -97,13 +95,4 @@ func cmdGetKeysInSlot(c *engine.Ctx) {
 	})
 }
 
-func cmdHelp(c *engine.Ctx) {
-	lines := strings.Split(strings.TrimSpace(helpText), "\n")
-	c.Array(len(lines) + 3)
-	c.Simple(strings.ToUpper(string(c.Args[0])) + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:")
-	for _, line := range lines {
-		c.Simple(line)
-	}
-	c.Simple("HELP")
-	c.Simple("    Print this help.")
-}
+func cmdHelp(c *engine.Ctx) { c.Help(helpLines[:]...) }

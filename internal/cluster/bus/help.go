@@ -1,62 +1,61 @@
 package bus
 
-// helpText is the reply of CLUSTER HELP, line for line as clients of Redis know it, but for its frame.
-const helpText = `
-ADDSLOTS <slot> [<slot> ...]
-    Assign slots to current node.
-ADDSLOTSRANGE <start slot> <end slot> [<start slot> <end slot> ...]
-    Assign slots which are between <start-slot> and <end-slot> to current node.
-BUMPEPOCH
-    Advance the cluster config epoch.
-COUNT-FAILURE-REPORTS <node-id>
-    Return number of failure reports for <node-id>.
-COUNTKEYSINSLOT <slot>
-    Return the number of keys in <slot>.
-DELSLOTS <slot> [<slot> ...]
-    Delete slots information from current node.
-DELSLOTSRANGE <start slot> <end slot> [<start slot> <end slot> ...]
-    Delete slots information which are between <start-slot> and <end-slot> from current node.
-FAILOVER [FORCE|TAKEOVER]
-    Promote current replica node to being a master.
-FORGET <node-id>
-    Remove a node from the cluster.
-GETKEYSINSLOT <slot> <count>
-    Return key names stored by current node in a slot.
-FLUSHSLOTS
-    Delete current node own slots information.
-INFO
-    Return information about the cluster.
-KEYSLOT <key>
-    Return the hash slot for <key>.
-MEET <ip> <port> [<bus-port>]
-    Connect nodes into a working cluster.
-MYID
-    Return the node id.
-MYSHARDID
-    Return the node's shard id.
-NODES
-    Return cluster configuration seen by node. Output format:
-    <id> <ip:port@bus-port[,hostname]> <flags> <master> <pings> <pongs> <epoch> <link> <slot> ...
-REPLICATE <node-id>
-    Configure current node as replica to <node-id>.
-RESET [HARD|SOFT]
-    Reset current node (default: soft).
-SET-CONFIG-EPOCH <epoch>
-    Set config epoch of current node.
-SETSLOT <slot> (IMPORTING <node-id>|MIGRATING <node-id>|STABLE|NODE <node-id>)
-    Set slot state.
-REPLICAS <node-id>
-    Return <node-id> replicas.
-SAVECONFIG
-    Force saving cluster configuration on disk.
-SLOTS
-    Return information about slots range mappings. Each range is made of:
-    start, end, master and replicas IP addresses, ports and ids
-SLOT-STATS (SLOTSRANGE <start> <end>|ORDERBY <metric> [LIMIT <n>] [ASC|DESC])
-    Return the number of keys of this shard's slots, and what commands on them have cost.
-SHARDS
-    Return information about slot range mappings and the nodes associated with them.
-LINKS
-    Return information about all network links between this node and its peers.
-    Output format is an array where each array element is a map containing attributes of a link
-`
+// helpLines are the reply of CLUSTER HELP but for its frame.
+var helpLines = [...]string{
+	"ADDSLOTS <slot> [<slot> ...]",
+	"    Make this node the owner of slots that nobody has.",
+	"ADDSLOTSRANGE <start slot> <end slot> [<start slot> <end slot> ...]",
+	"    The same for ranges; both ends belong to a range.",
+	"BUMPEPOCH",
+	"    Give this node an epoch of its own, the highest of all.",
+	"COUNT-FAILURE-REPORTS <node-id>",
+	"    Tell how many primaries say that a node does not answer.",
+	"COUNTKEYSINSLOT <slot>",
+	"    Count the keys that this node has in a slot.",
+	"DELSLOTS <slot> [<slot> ...]",
+	"    Forget who owns the slots, here alone.",
+	"DELSLOTSRANGE <start slot> <end slot> [<start slot> <end slot> ...]",
+	"    The same for ranges.",
+	"FAILOVER [FORCE|TAKEOVER]",
+	"    Have this replica take the place of its primary: in agreement with it, without it (FORCE),",
+	"    or without the votes of the other primaries, too (TAKEOVER).",
+	"FORGET <node-id>",
+	"    Drop a node, and do not learn of it again for a minute.",
+	"GETKEYSINSLOT <slot> <count>",
+	"    List up to <count> keys that this node has in a slot.",
+	"FLUSHSLOTS",
+	"    Drop all slots of this node, which must have no keys.",
+	"INFO",
+	"    Show the state of the cluster and the traffic of the bus.",
+	"KEYSLOT <key>",
+	"    Compute the slot of a key.",
+	"MEET <ip> <port> [<bus-port>]",
+	"    Introduce this node to another one; their clusters become one.",
+	"MYID",
+	"    Show the id of this node.",
+	"MYSHARDID",
+	"    Show the id that a primary and its replicas share.",
+	"NODES",
+	"    Show the nodes that this one knows, a line each:",
+	"    <id> <ip:port@bus-port[,hostname]> <flags> <master> <pings> <pongs> <epoch> <link> <slot> ...",
+	"REPLICATE <node-id>",
+	"    Make this node a replica of a primary.",
+	"RESET [HARD|SOFT]",
+	"    Leave the cluster; HARD takes a new id and begins at epoch 0.",
+	"SET-CONFIG-EPOCH <epoch>",
+	"    Set the epoch of a node that knows no other one yet.",
+	"SETSLOT <slot> (IMPORTING <node-id>|MIGRATING <node-id>|STABLE|NODE <node-id>)",
+	"    Begin, abandon (STABLE) or complete (NODE) the move of a slot.",
+	"REPLICAS <node-id>",
+	"    Show the replicas of a primary as NODES does.",
+	"SAVECONFIG",
+	"    Write nodes.conf at once.",
+	"SLOTS",
+	"    List the ranges of slots, each with its primary and the replicas that are well.",
+	"SLOT-STATS (SLOTSRANGE <start> <end>|ORDERBY <metric> [LIMIT <n>] [ASC|DESC])",
+	"    Show the number of keys of this shard's slots, and what commands on them have cost.",
+	"SHARDS",
+	"    List the shards, each with its slots and its nodes.",
+	"LINKS",
+	"    List the connections of the bus, one to and one from each node.",
+}

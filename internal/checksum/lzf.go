@@ -32,11 +32,6 @@ type LZF struct {
 	base uint32
 }
 
-// CompressLZF is Compress with a memory of its own, for the odd text.
-func CompressLZF(dst, src []byte) (out []byte, ok bool) {
-	return new(LZF).Compress(dst, src)
-}
-
 // Compress appends the compressed form of src, byte for byte the one Redis makes. ok is false, and dst comes back as it
 // was, if that saves less than four bytes.
 func (c *LZF) Compress(dst, src []byte) (out []byte, ok bool) {

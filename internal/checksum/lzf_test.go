@@ -62,7 +62,7 @@ func TestLZFRoundTrip(t *testing.T) {
 func TestLZFForgetsEarlierInputs(t *testing.T) {
 	var used LZF
 	for _, text := range texts() {
-		want, wantOK := CompressLZF(nil, text)
+		want, wantOK := new(LZF).Compress(nil, text)
 		got, ok := used.Compress(nil, text)
 		if ok != wantOK || !bytes.Equal(got, want) {
 			t.Fatalf("text of %d bytes: a used compressor gives another result", len(text))
@@ -70,7 +70,7 @@ func TestLZFForgetsEarlierInputs(t *testing.T) {
 	}
 	used.base = 1<<32 - 100 // the positions are about to overflow
 	text := bytes.Repeat([]byte("over the edge "), 30)
-	want, _ := CompressLZF(nil, text)
+	want, _ := new(LZF).Compress(nil, text)
 	if got, ok := used.Compress(nil, text); !ok || !bytes.Equal(got, want) {
 		t.Fatal("wrong result when the positions start again")
 	}
@@ -116,7 +116,7 @@ func TestLZFAllocatesNothing(t *testing.T) {
 
 func FuzzDecompressLZF(f *testing.F) {
 	for _, text := range texts()[:40] {
-		if out, ok := CompressLZF(nil, text); ok {
+		if out, ok := new(LZF).Compress(nil, text); ok {
 			f.Add(out, len(text))
 		}
 	}
@@ -126,7 +126,7 @@ func FuzzDecompressLZF(f *testing.F) {
 		if err == nil && len(out) != n {
 			t.Fatalf("%d bytes instead of %d", len(out), n)
 		}
-		if packed, ok := CompressLZF(nil, src); ok {
+		if packed, ok := new(LZF).Compress(nil, src); ok {
 			if back, err := DecompressLZF(nil, packed, len(src)); err != nil || !bytes.Equal(back, src) {
 				t.Fatalf("does not come back: %v", err)
 			}
@@ -151,9 +151,9 @@ func BenchmarkLZFCompress(b *testing.B) {
 func BenchmarkLZFDecompress(b *testing.B) {
 	for _, size := range []int{32, 1024, 64 << 10} {
 		text := bytes.Repeat([]byte(`{"id":1234,"name":"someone","tags":["a","b"]},`), size/46+1)[:size]
-		packed, ok := CompressLZF(nil, text)
+		packed, ok := new(LZF).Compress(nil, text)
 		if !ok {
-			packed, _ = CompressLZF(nil, bytes.Repeat([]byte("ab"), size/2))
+			packed, _ = new(LZF).Compress(nil, bytes.Repeat([]byte("ab"), size/2))
 		}
 		b.Run(byteSize(size), func(b *testing.B) {
 			dst := make([]byte, 0, size)

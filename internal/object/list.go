@@ -36,17 +36,6 @@ func (l *List) Len() int64 {
 	return int64(listpack.Len(l.lp))
 }
 
-// Nodes is the number of nodes of a quicklist, and their fill; 0 of a listpack.
-func (l *List) Nodes() (nodes, fill int) {
-	if !l.isBig {
-		return 0, 0
-	}
-	return l.big.Nodes(), l.big.Fill()
-}
-
-// Packed is the bytes of a list that is a listpack, nil of a quicklist.
-func (l *List) Packed() []byte { return l.lp }
-
 // ListIter walks over elements of a list, node by node.
 type ListIter struct {
 	lp    []byte // the node

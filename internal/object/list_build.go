@@ -115,6 +115,3 @@ func (m *ListMaker) Add(v []byte) { m.l.PushTail(v) }
 
 // Put sets the key to the list, which has elements.
 func (m *ListMaker) Put() { putList(m.at, &m.l, m.limits, 0) }
-
-// Discard gives the list up.
-func (m *ListMaker) Discard() { freeList(m.at.Part.Arena(), &m.l) }

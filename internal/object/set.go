@@ -18,14 +18,6 @@ const intTextMax = 20
 // text of a number may be either.
 type Member = listpack.Elem
 
-// MemberOf is the member with the given text, as a number if it is the text of one.
-func MemberOf(text []byte) Member {
-	if v, ok := num.ParseInt(text); ok {
-		return Member{Int: v, IsInt: true}
-	}
-	return Member{Str: text}
-}
-
 // Set is a set as it is read. The zero value is an empty one. It lives until the part is changed.
 type Set struct {
 	part  *keyspace.Part

@@ -105,7 +105,7 @@ func TestUnorderedZSetIsGivenByElement(t *testing.T) {
 		listpackText("b", "-1", "a", "0"): true,
 	} {
 		m := &offers{model: newModel(true)}
-		if err := DecodeDump(closed("\x11"+body), m); err != nil || m.seen != offered {
+		if err := decodeDump(closed("\x11"+body), m); err != nil || m.seen != offered {
 			t.Errorf("%q: offered %v, %v", body, m.seen, err)
 		}
 	}
@@ -122,7 +122,7 @@ func (o *offers) Packed(p Packed) (bool, error) { o.seen = true; return o.model.
 func TestListpackIsOfferedInUsualForm(t *testing.T) {
 	odd := blob([]byte("\x0c\x00\x00\x00\x02\x00\x815\x02\x06\x01\xff"))
 	c := newCopier(true, false)
-	if err := DecodeDump(closed("\x10"+odd), c); err != nil || string(c.body) != listpackText("5", "6") {
+	if err := decodeDump(closed("\x10"+odd), c); err != nil || string(c.body) != listpackText("5", "6") {
 		t.Errorf("%q, %v", c.body, err)
 	}
 }

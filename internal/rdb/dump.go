@@ -40,17 +40,8 @@ func verifyDump(payload []byte, summed bool) ([]byte, error) {
 	return body, nil
 }
 
-// DecodeDump reads the payload of DUMP. The error is ErrDumpFooter, or wraps ErrDumpData and the reason, or, if it is not
-// about the bytes (IsDamage), the ValueBuilder's.
-func DecodeDump(payload []byte, b ValueBuilder) error {
-	body, err := VerifyDump(payload)
-	if err != nil {
-		return err
-	}
-	return DecodeValue(body, b)
-}
-
-// DecodeValue reads what stands before the end of a payload: a type and a value. Its errors are those of DecodeDump.
+// DecodeValue reads what VerifyDump found: a type and a value. The error wraps ErrDumpData and the reason, or is the
+// ValueBuilder's if it is not about the bytes (IsDamage).
 func DecodeValue(body []byte, b ValueBuilder) error { return new(Decoder).DecodeValue(body, b) }
 
 // DecodeValue is the function of that name with a Decoder that reads payloads only, one after the other, and keeps its memory.

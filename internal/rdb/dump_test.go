@@ -19,10 +19,19 @@ func dumpString(s []byte, lzf *checksum.LZF) []byte {
 	return AppendDumpFooter(AppendString(AppendType(nil, TypeString), s, lzf), 0)
 }
 
+// decodeDump reads a payload.
+func decodeDump(payload []byte, b ValueBuilder) error {
+	body, err := VerifyDump(payload)
+	if err != nil {
+		return err
+	}
+	return DecodeValue(body, b)
+}
+
 // restore decodes a payload into the text of a model.
 func restore(payload []byte) (string, error) {
 	m := newModel(false)
-	err := DecodeDump(payload, m)
+	err := decodeDump(payload, m)
 	return m.keys[""], err
 }
 
@@ -95,7 +104,7 @@ func TestDumpOfEveryType(t *testing.T) {
 		}
 		for _, packs := range []bool{false, true} {
 			c := newCopier(packs, true)
-			if err := DecodeDump([]byte(payload), c); err != nil {
+			if err := decodeDump([]byte(payload), c); err != nil {
 				t.Fatal(err)
 			}
 			ours := string(AppendDumpFooter(append([]byte{byte(c.typ)}, c.body...), 0))
@@ -163,7 +172,7 @@ func TestPublicDumpCases(t *testing.T) {
 		{id: "e28g", payload: "\x00\x02hijunk\n\x00/\xee\xf2\xb1\x10cl\x0f", want: ErrDumpData, reason: ErrTrailing},
 	} {
 		m := &strictModel{newModel(false)}
-		err := DecodeDump([]byte(c.payload), m)
+		err := decodeDump([]byte(c.payload), m)
 		switch {
 		case c.want == nil && (err != nil || m.keys[""] != c.value):
 			t.Errorf("%s: %q, %v", c.id, m.keys[""], err)
@@ -200,7 +209,7 @@ func closed(body string) []byte { return AppendDumpFooter([]byte(body), 0) }
 // The ValueBuilder's own error is not the client's mistake.
 func TestBuilderErrorIsNotBadData(t *testing.T) {
 	own := errors.New("no memory")
-	err := DecodeDump(dumpString([]byte("v"), nil), &failing{err: own})
+	err := decodeDump(dumpString([]byte("v"), nil), &failing{err: own})
 	if !errors.Is(err, own) || errors.Is(err, ErrDumpData) || IsDamage(err) {
 		t.Errorf("%v", err)
 	}

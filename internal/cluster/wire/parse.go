@@ -57,15 +57,6 @@ func Parse(buf []byte, maxBytes int, p *Packet) (n int, err error) {
 	return size, p.parseBody(buf)
 }
 
-// Size is the length of the packet that buf begins with; 0 if buf is too short to tell, or Parse would refuse it.
-func Size(buf []byte, maxBytes int) int {
-	size, err := frame(buf, maxBytes)
-	if err != nil {
-		return 0
-	}
-	return size
-}
-
 // frameBytes is how much of a packet must be there to judge its length: signature, length, version, port and type.
 const frameBytes = offType + 2
 

@@ -6,8 +6,8 @@
 //
 //	width (4): 2, 4 or 8 | elements (4) | the numbers, each of that width, ascending
 //
-// The width grows with the first number that needs it and never shrinks. Only Validate takes bytes that nobody has checked;
-// everything else expects an intset that is sound, and may panic when it is not.
+// The width grows with the first number that needs it and never shrinks. Bytes from outside are for packed.OpenIntset (package
+// rdb/packed): the functions here expect an intset that is sound, and may panic when it is not.
 package intset
 
 import (
@@ -20,17 +20,6 @@ const headSize = 8
 
 // EmptySize is the number of bytes of an intset without elements.
 const EmptySize = headSize
-
-// Damage says what is wrong with an intset.
-type Damage string
-
-func (d Damage) Error() string { return string(d) }
-
-// What can be wrong with an intset.
-const (
-	ErrHead  Damage = "intset: width or number of elements is wrong"
-	ErrOrder Damage = "intset: numbers are not in ascending order"
-)
 
 // New appends an empty intset to dst. The others take an intset that begins at the start of the slice.
 func New(dst []byte) []byte { return append(dst, 2, 0, 0, 0, 0, 0, 0, 0) }
@@ -158,15 +147,6 @@ func widen(s []byte, from, to, n, gap int) {
 	s[0] = byte(to)
 }
 
-// Remove removes an element. removed is false when it was not there.
-func Remove(s []byte, v int64) (out []byte, removed bool) {
-	i, found := Find(s, v)
-	if !found {
-		return s, false
-	}
-	return Delete(s, i), true
-}
-
 // Delete removes the i-th smallest element.
 func Delete(s []byte, i int) []byte {
 	w, size := width(s), Bytes(s)
@@ -175,30 +155,4 @@ func Delete(s []byte, i int) []byte {
 	return s[:size-w]
 }
 
-// Truncate keeps the n smallest elements.
-func Truncate(s []byte, n int) []byte {
-	setLen(s, n)
-	return s[:Bytes(s)]
-}
-
 func setLen(s []byte, n int) { binary.LittleEndian.PutUint32(s[4:], uint32(n)) }
-
-// Validate checks bytes that came from outside: all of s must be one intset. Only a deep check looks at the order.
-func Validate(s []byte, deep bool) error {
-	if len(s) < headSize {
-		return ErrHead
-	}
-	w, n := binary.LittleEndian.Uint32(s), uint64(binary.LittleEndian.Uint32(s[4:]))
-	if w != 2 && w != 4 && w != 8 || headSize+n*uint64(w) != uint64(len(s)) {
-		return ErrHead
-	}
-	if !deep {
-		return nil
-	}
-	for i := 1; i < int(n); i++ {
-		if get(s, int(w), i-1) >= get(s, int(w), i) {
-			return ErrOrder
-		}
-	}
-	return nil
-}

@@ -95,51 +95,6 @@ func Delete(lp []byte, pos, count int) []byte {
 	return lp
 }
 
-// Truncate keeps the first n elements.
-func Truncate(lp []byte, n int) []byte {
-	pos := headSize
-	for i := 0; i < n && lp[pos] != endByte; i++ {
-		pos += elemSize(lp[pos:])
-	}
-	if lp[pos] == endByte {
-		return lp[:pos+1]
-	}
-	lp = splice(lp, pos, Bytes(lp)-1-pos, 0)
-	setCount(lp, n)
-	return lp
-}
-
-// Merge adds all elements of another listpack at the end.
-func Merge(lp, other []byte) []byte {
-	elems := other[headSize : Bytes(other)-1]
-	n := sumCount(lp, other)
-	at := Bytes(lp) - 1
-	lp = splice(lp, at, 0, len(elems))
-	copy(lp[at:], elems)
-	setCount(lp, n)
-	return lp
-}
-
-// Split moves the elements from pos on to a listpack that is appended to dst, which must not share the listpack's bytes.
-func Split(lp []byte, pos int, dst []byte) (left, right []byte) {
-	start, end := len(dst), Bytes(lp)-1
-	total := int(binary.LittleEndian.Uint16(lp[4:]))
-	dst = append(dst, 0, 0, 0, 0, 0, 0)
-	dst = append(dst, lp[pos:end+1]...)
-	moved := dst[start:]
-	binary.LittleEndian.PutUint32(moved, uint32(len(moved)))
-	setCount(moved, countHidden)
-	n := Len(moved)
-	setCount(moved, n)
-	lp = splice(lp, pos, end-pos, 0)
-	if total != countHidden {
-		setCount(lp, total-n)
-		return lp, dst
-	}
-	setCount(lp, Len(lp))
-	return lp, dst
-}
-
 // put replaces old bytes at a place by the element b; added is how many elements that makes more.
 func put(lp []byte, at, old int, b []byte, added int) []byte {
 	if v, ok := num.ParseInt(b); ok {
@@ -177,15 +132,6 @@ func splice(lp []byte, at, old, size int) []byte {
 	lp[n-1] = endByte
 	binary.LittleEndian.PutUint32(lp, uint32(n))
 	return lp
-}
-
-// sumCount is the number of elements of two listpacks together, countHidden if one does not know its own.
-func sumCount(a, b []byte) int {
-	x, y := int(binary.LittleEndian.Uint16(a[4:])), int(binary.LittleEndian.Uint16(b[4:]))
-	if x == countHidden || y == countHidden {
-		return countHidden
-	}
-	return x + y
 }
 
 func setCount(lp []byte, n int) {

@@ -153,19 +153,6 @@ func TestAgainstSlice(t *testing.T) {
 					t.Fatal("the position is not the next element's")
 				}
 			},
-			"truncate": func(t *rapid.T) {
-				n := rapid.IntRange(0, 2*len(m.want)).Draw(t, "count")
-				m.lp, m.want = Truncate(m.lp, n), m.want[:min(n, len(m.want))]
-			},
-			"split and merge": func(t *rapid.T) {
-				i := index(t)
-				left, right := Split(m.lp, m.seek(t, i), []byte("head"))
-				right = right[4:]
-				if !slices.Equal(elements(left), m.want[:i]) || !slices.Equal(elements(right), m.want[i:]) || Validate(left, true) != nil {
-					t.Fatalf("split into %q and %q", elements(left), elements(right))
-				}
-				m.lp = Merge(left, right)
-			},
 			"read": m.readEverywhere,
 			"find": func(t *rapid.T) {
 				m.find(t, elem.Draw(t, "want"), index(t), rapid.IntRange(0, 2).Draw(t, "skip"))
@@ -198,10 +185,6 @@ func TestCountIsHidden(t *testing.T) {
 	if err := Validate(lp, true); err != nil {
 		t.Fatal(err)
 	}
-	left, right := Split(slices.Clone(lp), Seek(lp, 68000), nil)
-	if Len(left) != 68000 || Len(right) != 2000 {
-		t.Fatalf("split into %d and %d", Len(left), Len(right))
-	}
 	lp = Delete(lp, First(lp), 69990)
 	if Len(lp) != 10 || Validate(lp, true) != nil {
 		t.Fatalf("%d elements left", Len(lp))
@@ -222,7 +205,7 @@ func TestNothingIsAllocatedWithinTheCapacity(t *testing.T) {
 		}
 		lp = Delete(lp, Seek(lp, 6), 1)
 		lp = Delete(lp, First(lp), 1)
-		lp = Truncate(lp, 40)
+		lp = Delete(lp, Seek(lp, 40), Len(lp))
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

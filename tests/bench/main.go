@@ -68,6 +68,7 @@ func run(binary string, rounds int, quick bool, only, match string) error {
 		{"shapes", func() error { return memoryTable(binary, dir, matching, scale) }},
 		{"long", func() error { return longTable(ours, theirs, matching, scale) }},
 		{"stalls", func() error { return stallTable(matching, scale) }},
+		{"drops", func() error { return dropTable(binary, dir, matching, rounds, scale) }},
 		{"stall", func() error { return stall(ours, theirs, scale) }},
 		{"isolation", func() error { return isolation(binary, dir, rounds, scale) }},
 	}

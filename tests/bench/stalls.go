@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"os"
@@ -21,8 +22,9 @@ import (
 )
 
 // This file holds what very much data costs a node beside the memory: pauses of the garbage collector and its share of the
-// processor, and the slowest insertion. It is measured in an engine of this process, without sockets, so that each command
-// can be timed by the clock of its thread, which stands still while the machine does something else.
+// processor, the slowest insertion, and how long its removal and the freeing of it hold a shard. It is measured in an engine of
+// this process, without sockets, so that each command can be timed by the clock of its thread, which stands still while the
+// machine does something else.
 
 const stallElements = 10_000_000
 
@@ -30,6 +32,7 @@ const stallElements = 10_000_000
 type stallKind struct {
 	name string
 	cmd  func(args [][]byte, name []byte, i int) [][]byte
+	end  string // the command that removes them all
 }
 
 func stallKinds() []stallKind {
@@ -51,12 +54,12 @@ func stallKinds() []stallKind {
 		}
 	}
 	return []stallKind{
-		{"strings", fixed("SET", "NAME", "a value of 20 bytes.")},
-		{"one hash", fixed("HSET", "h", "NAME", "a value of 20 bytes.")},
-		{"one set", fixed("SADD", "s", "NAME")},
-		{"one zset", fixed("ZADD", "z", "SCORE", "NAME")},
-		{"one list", fixed("RPUSH", "l", "NAME")},
-		{"one stream", fixed("XADD", "x", "ID", "field", "NAME", "other", "1.5")},
+		{"strings", fixed("SET", "NAME", "a value of 20 bytes."), "FLUSHALL ASYNC"},
+		{"one hash", fixed("HSET", "h", "NAME", "a value of 20 bytes."), "DEL h"},
+		{"one set", fixed("SADD", "s", "NAME"), "DEL s"},
+		{"one zset", fixed("ZADD", "z", "SCORE", "NAME"), "DEL z"},
+		{"one list", fixed("RPUSH", "l", "NAME"), "DEL l"},
+		{"one stream", fixed("XADD", "x", "ID", "field", "NAME", "other", "1.5"), "DEL x"},
 	}
 }
 
@@ -82,14 +85,15 @@ func (stallConn) Buffered() (query, output int)   { return 0, 0 }
 func stallTable(match *regexp.Regexp, scale int) error {
 	n := stallElements / scale
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "\n%d elements\tµs/insert\tworst insert ms\t2nd\t100th\tGC cycles\tworst GC pause ms\tmedian\tGC CPU %%\t\n", n)
+	fmt.Fprintf(w, "\n%d elements\tµs/insert\tworst insert ms\t2nd\t100th\tGC cycles\tworst GC pause ms\tmedian\tGC CPU %%\tremoval ms\tlongest hold ms\t\n", n)
 	for _, k := range stallKinds() {
 		if !match.MatchString(k.name) {
 			continue
 		}
 		r := k.run(n)
-		fmt.Fprintf(w, "%s\t%.2f\t%.3f\t%.3f\t%.3f\t%d\t%.3f\t%.3f\t%.2f\t\n", k.name, r.each*1e6, r.slowest[0].Seconds()*1e3,
-			r.slowest[1].Seconds()*1e3, r.slowest[99].Seconds()*1e3, r.cycles, r.pauseMax*1e3, r.pauseMedian*1e3, 100*r.share)
+		fmt.Fprintf(w, "%s\t%.2f\t%.3f\t%.3f\t%.3f\t%d\t%.3f\t%.3f\t%.2f\t%.3f\t%.3f\t\n", k.name, r.each*1e6, r.slowest[0].Seconds()*1e3,
+			r.slowest[1].Seconds()*1e3, r.slowest[99].Seconds()*1e3, r.cycles, r.pauseMax*1e3, r.pauseMedian*1e3, 100*r.share,
+			r.removal.Seconds()*1e3, r.hold.Seconds()*1e3)
 		w.Flush()
 	}
 	return nil
@@ -102,6 +106,8 @@ type stallResult struct {
 	cycles                uint64
 	pauseMax, pauseMedian float64 // seconds that the world stood still, time that passed
 	share                 float64 // of the collector in the processor time
+	removal               time.Duration
+	hold                  time.Duration // the longest that a shard was held while what was removed was freed
 }
 
 // gcEvery is how often a collection is forced, in commands: without clients the heap is so quiet that there would be none.
@@ -142,8 +148,26 @@ func (k *stallKind) run(n int) (r stallResult) {
 	r.cycles = after.cycles - before.cycles
 	r.share = (after.seconds - before.seconds) / total.Seconds()
 	r.pauseMax, r.pauseMedian = after.pausesSince(before)
+	in = resp.AppendCommand(in[:0], bytes.Fields([]byte(k.end))...)
+	start := threadTime(unix.CLOCK_THREAD_CPUTIME_ID)
+	s.Process(w, in)
+	r.removal = threadTime(unix.CLOCK_THREAD_CPUTIME_ID) - start
+	r.hold = longestHold(e)
 	s.Close()
 	return r
+}
+
+// longestHold frees all that was removed, as a server does, and returns the longest that this held a shard.
+func longestHold(e *engine.Engine) (longest time.Duration) {
+	const perHold = 128 // as the server's cron
+	for i := range e.Shards() {
+		for left := int64(1); left > 0; {
+			start := threadTime(unix.CLOCK_THREAD_CPUTIME_ID)
+			left = e.Part(i).FreeSome(perHold)
+			longest = max(longest, threadTime(unix.CLOCK_THREAD_CPUTIME_ID)-start)
+		}
+	}
+	return longest
 }
 
 // note keeps the 100 slowest.

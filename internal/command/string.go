@@ -85,7 +85,7 @@ func putString(c *engine.Ctx, i int, value []byte, expireAt int64) {
 	if c.WantsEvents() {
 		c.Peek(i)
 	}
-	c.Part(i).SetString(c.DB(), c.Key(i), value, expireAt)
+	c.SetString(i, value, expireAt)
 	c.Changed(i)
 	c.Notify(config.EventString, "set", i)
 }

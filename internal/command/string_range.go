@@ -34,7 +34,7 @@ func cmdAppend(c *engine.Ctx) {
 	}
 	tail := c.Args[2]
 	if !exists {
-		c.Part(0).SetString(c.DB(), c.Key(0), tail, 0)
+		c.SetString(0, tail, 0)
 		c.Changed(0)
 		c.Notify(config.EventString, "append", 0)
 		c.ReplyInt(int64(len(tail)))

@@ -47,6 +47,8 @@ type Ctx struct {
 	early        bool     // and before the command under way began
 	aclKeys      [8]spec.KeyRef
 	raw          []byte // the command as received, on the link to a primary
+	rawBig       []byte // and its end, in the input
+	input        input  // the buffer that the commands under way are in, if a value may have it
 }
 
 // Engine gives access to the kernel.

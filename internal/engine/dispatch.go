@@ -35,7 +35,7 @@ func (c *Ctx) execute(start int64) (end int64, again bool) {
 		}
 	}
 	end = c.W.nanos()
-	if cmd != nil && !cmd.runsCode && c.e.monitors.count.Load() > 0 {
+	if cmd != nil && !cmd.runsCode && c.e.monitors.count.Load() > 0 && !c.input.taken {
 		c.tellMonitors(cmd, s.Peer.Remote)
 	}
 	if s.blockedOnKeys() {

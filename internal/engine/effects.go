@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/covey-db/covey/internal/num"
 	"github.com/covey-db/covey/internal/resp"
 )
@@ -11,11 +13,45 @@ import (
 // effects are the encoded effects of the command or transaction that runs; they belong to the worker.
 type effects struct {
 	buf   []byte
+	big   []bigArgument // arguments that are not in buf
+	apart int           // bytes of those
 	count int
 	first int // database of the first effect
 	last  int // database of the last effect
 
-	replicasOnly []span // parts of buf that the append-only file does without
+	replicasOnly []span // parts of all this that the append-only file does without
+}
+
+// bigArgument is an argument of the command under way that goes to the log from where it lies.
+type bigArgument struct {
+	at    int // in effects.buf, before what follows it
+	bytes []byte
+}
+
+// bigArgumentMin is from which size on an argument is not copied into effects.buf. The block of the log that gets it is
+// made for it then.
+const bigArgumentMin = logBlockBytes
+
+func (fx *effects) size() int { return len(fx.buf) + fx.apart }
+
+// pieces calls fn with all bytes in their order.
+func (fx *effects) pieces(fn func([]byte)) {
+	at := 0
+	for _, a := range fx.big {
+		fn(fx.buf[at:a.at])
+		fn(a.bytes)
+		at = a.at
+	}
+	fn(fx.buf[at:])
+}
+
+// empty forgets everything.
+func (fx *effects) empty() {
+	fx.count, fx.buf = 0, emptied(fx.buf)
+	if fx.apart > 0 {
+		clear(fx.big)
+		fx.big, fx.apart = fx.big[:0], 0
+	}
 }
 
 // audience is who repeats an effect. A script can choose.
@@ -34,8 +70,7 @@ func (c *Ctx) beginEffects() {
 		return
 	}
 	c.decideLogging()
-	c.W.effects.buf = c.W.effects.buf[:0]
-	c.W.effects.count = 0
+	c.W.effects.empty()
 	c.W.effects.replicasOnly = c.W.effects.replicasOnly[:0]
 }
 
@@ -81,16 +116,42 @@ func (c *Ctx) addEffect(args [][]byte) {
 	}
 	fx.last = c.S.db
 	fx.count++
-	from := len(fx.buf)
+	from := fx.size()
 	if c.audience == fileAlone {
 		fx.buf = append(fx.buf, wordsNothing...)
-		fx.replicasOnly = append(fx.replicasOnly, span{from, len(fx.buf), resp.AppendCommand(nil, args...)})
+		fx.replicasOnly = append(fx.replicasOnly, span{from, fx.size(), resp.AppendCommand(nil, args...)})
 		return
 	}
-	fx.buf = resp.AppendCommand(fx.buf, args...)
+	c.encodeEffect(args)
 	if c.audience == replicasAlone {
-		fx.replicasOnly = append(fx.replicasOnly, span{from: from, to: len(fx.buf)})
+		fx.replicasOnly = append(fx.replicasOnly, span{from: from, to: fx.size()})
 	}
+}
+
+// encodeEffect adds a command to the effects.
+func (c *Ctx) encodeEffect(args [][]byte) {
+	fx := &c.W.effects
+	fx.buf = resp.AppendArray(fx.buf, len(args))
+	for _, a := range args {
+		i := -1
+		if len(a) >= bigArgumentMin && !c.inExec {
+			i = c.argumentAt(a)
+		}
+		if i < 0 {
+			fx.buf = resp.AppendBulk(fx.buf, a)
+			continue
+		}
+		fx.buf = resp.AppendBulkLen(fx.buf, len(a))
+		fx.big = append(fx.big, bigArgument{len(fx.buf), c.Args[i]})
+		fx.apart += len(a)
+		fx.buf = append(fx.buf, "\r\n"...)
+	}
+}
+
+// argumentAt says which argument of the command under way b is, -1 for none. Those stay as they are until the effects are in
+// the log.
+func (c *Ctx) argumentAt(b []byte) int {
+	return slices.IndexFunc(c.Args, func(a []byte) bool { return len(a) == len(b) && &a[0] == &b[0] })
 }
 
 // wordsNothing stands in the log where an effect is for the append-only file alone: offsets count for both.
@@ -156,7 +217,7 @@ func (c *Ctx) logEffects() {
 	} else if fx := &c.W.effects; fx.count > 0 {
 		at := c.e.Log.append(fx)
 		c.W.logged = true
-		fx.count, fx.buf = 0, emptied(fx.buf)
+		fx.empty()
 		if c.rerun {
 			c.wroteAt = at // the session belongs to another thread
 		} else {
@@ -167,12 +228,30 @@ func (c *Ctx) logEffects() {
 
 // commitRaw passes a primary's stream on as it came: replicas of a replica count the same offsets.
 func (c *Ctx) commitRaw() {
-	if len(c.raw) == 0 || c.S.replay {
+	if len(c.raw)+len(c.rawBig) == 0 || c.S.replay {
 		return
 	}
-	c.e.Log.appendRaw(c.raw, c.S.db, c.Cmd != nil && c.Cmd.forReplicas)
+	c.e.Log.appendRaw(c.raw, c.rawBig, c.S.db, c.Cmd != nil && c.Cmd.forReplicas)
 	c.W.logged = true
-	c.raw = emptied(c.raw)
+	c.raw, c.rawBig = emptied(c.raw), nil
+}
+
+// keepRaw keeps a command of the stream of a primary until it is passed on. A big one stays where it lies if nothing else can
+// come before that.
+func (c *Ctx) keepRaw(b []byte) {
+	if len(b) >= bigArgumentMin && c.S.multi == nil {
+		c.rawBig = b
+		return
+	}
+	c.raw = append(c.raw, b...)
+}
+
+// settleRaw copies what keepRaw left where it lies, if it has not been passed on.
+func (c *Ctx) settleRaw() {
+	if c.rawBig != nil {
+		c.raw = append(c.raw, c.rawBig...)
+		c.rawBig = nil
+	}
 }
 
 // effectsKept is how large a buffer of effects may be that is kept for the next ones.

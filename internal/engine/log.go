@@ -107,6 +107,11 @@ func (l *Log) SetBacklogBytes(n int64) {
 
 // append adds one block of effects and returns the offset behind it.
 func (l *Log) append(fx *effects) Offset {
+	var big *chain
+	if fx.apart > 0 {
+		big = newChain(fx.size())
+		fx.pieces(big.write)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	wrap := fx.count > 1
@@ -120,7 +125,11 @@ func (l *Log) append(fx *effects) Offset {
 	if len(fx.replicasOnly) > 0 {
 		l.leaveOut(fx.replicasOnly)
 	}
-	l.write(fx.buf)
+	if big != nil {
+		l.link(big)
+	} else {
+		l.write(fx.buf)
+	}
 	if wrap {
 		l.write(wordsExec)
 	}
@@ -135,14 +144,22 @@ var (
 	wordsExec  = []byte("*1\r\n$4\r\nEXEC\r\n")
 )
 
-// appendRaw adds bytes of a primary's stream as they came; db is what is selected after them. replicasOnly says that they
+// appendRaw adds bytes of a primary's stream as they came, of which the last ones may be many; db is what is selected after them. replicasOnly says that they
 // are nothing for the append-only file.
-func (l *Log) appendRaw(b []byte, db int, replicasOnly bool) {
+func (l *Log) appendRaw(b, big []byte, db int, replicasOnly bool) {
+	var blocks *chain
+	if len(big) > 0 {
+		blocks = newChain(len(big))
+		blocks.write(big)
+	}
 	l.mu.Lock()
 	if replicasOnly {
-		l.leaveOut([]span{{to: len(b)}})
+		l.leaveOut([]span{{to: len(b) + len(big)}})
 	}
 	l.write(b)
+	if blocks != nil {
+		l.link(blocks)
+	}
 	l.mu.db = db
 	l.trim()
 	l.end.Store(l.mu.end)
@@ -179,6 +196,41 @@ func (l *Log) write(b []byte) {
 		t.data = append(t.data, b[:n]...)
 		b = b[n:]
 		l.mu.end += Offset(n)
+	}
+}
+
+// chain is blocks for so much that the log should not be locked while it is copied.
+type chain struct {
+	first, last *block
+	left        int // bytes that come
+}
+
+func newChain(size int) *chain {
+	b := &block{data: make([]byte, 0, min(size, logBlockBytes))}
+	return &chain{b, b, size}
+}
+
+// write copies b into the blocks.
+func (c *chain) write(b []byte) {
+	for len(b) > 0 {
+		if len(c.last.data) == cap(c.last.data) {
+			c.last.next = &block{data: make([]byte, 0, min(c.left, logBlockBytes))}
+			c.last = c.last.next
+		}
+		n := min(cap(c.last.data)-len(c.last.data), len(b))
+		c.last.data = append(c.last.data, b[:n]...)
+		b = b[n:]
+		c.left -= n
+	}
+}
+
+// link puts the blocks of a chain at the end; mu is held.
+func (l *Log) link(c *chain) {
+	l.mu.tail.next = c.first
+	l.mu.tail = c.last
+	for b := c.first; b != nil; b = b.next {
+		b.start = l.mu.end
+		l.mu.end += Offset(len(b.data))
 	}
 }
 

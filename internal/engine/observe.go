@@ -85,9 +85,12 @@ func (c *Ctx) remark(cmd *Command, nanos int64) {
 	if limit < 0 || nanos < limit*nanosPerMicro || t.slowMax.Load() == 0 || cmd.Flags&spec.SkipSlowlog != 0 {
 		return
 	}
-	client := c.S.Info()
+	client, args := c.S.Info(), c.input.shown
+	if !c.input.taken {
+		args = observe.Shorten(redacted(cmd, c.Args))
+	}
 	t.Slow.Add(observe.Slow{
-		At: int64(c.Now) / 1000, Micros: nanos / nanosPerMicro, Args: observe.Shorten(redacted(cmd, c.Args)),
+		At: int64(c.Now) / 1000, Micros: nanos / nanosPerMicro, Args: args,
 		Client: c.S.Peer.Remote, Name: client.Name,
 	}, t.slowMax.Load())
 }

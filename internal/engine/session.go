@@ -253,11 +253,17 @@ func (s *Session) Process(w *Worker, in []byte) int {
 		if len(c.Args) > 0 {
 			before := len(c.raw)
 			if s.primaryLink {
-				c.raw = append(c.raw, in[used:used+n]...)
+				c.keepRaw(in[used : used+n])
 			}
+			c.input.end = used + n
 			var again bool
 			if start, again = c.execute(start); again {
-				c.raw = c.raw[:before]
+				c.raw, c.rawBig = c.raw[:before], nil
+				break
+			}
+			c.settleRaw()
+			if c.input.taken {
+				used += n
 				break
 			}
 		} else if s.primaryLink {

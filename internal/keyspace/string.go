@@ -124,6 +124,19 @@ func (p *Part) putBlob(db int, k *Key, head byte, val []byte, expireAt int64) (r
 	return p.put(db, k, value{head: head, flags: isBlob, bytes: handle[:]}, expireAt)
 }
 
+// TakeString sets a key to a string that lies in a buffer of m, which becomes the value's block without a copy. false: the
+// buffer does not suit, and nothing has happened; see mem.Arena.Adopt.
+func (p *Part) TakeString(db int, k *Key, m *mem.Buffers, buf, val []byte, expireAt int64) bool {
+	ref, room, ok := p.arena.Adopt(mem.ForBlob, m, buf, val)
+	if !ok {
+		return false
+	}
+	var handle [handleBytes]byte
+	putHandle(handle[:], blobWord(ref, room), uint64(len(val)))
+	p.put(db, k, value{head: headByte(TypeString, EncRaw), flags: isBlob, bytes: handle[:]}, expireAt)
+	return true
+}
+
 // Writable makes the value of a key, which is plain bytes, newLen bytes long and returns it to be changed in place. What
 // it had stays, what is added is zero. A string is EncRaw after that; other types keep their encoding. With spare set, a
 // value that outgrows its block is given more than it needs, so that a value that grows by many small steps is copied a

@@ -48,10 +48,13 @@ func (m *Buffers) Free(b []byte) bool {
 }
 
 // Has says whether b is one of these buffers.
-func (m *Buffers) Has(b []byte) bool {
+func (m *Buffers) Has(b []byte) bool { return m.sizeOf(b) > 0 }
+
+// sizeOf is the room of the buffer b in bytes, 0 if it is none of these.
+func (m *Buffers) sizeOf(b []byte) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.mu.live[unsafe.SliceData(b)] > 0
+	return m.mu.live[unsafe.SliceData(b)]
 }
 
 // Held is the room of all live buffers in bytes.

@@ -25,7 +25,8 @@ func (a *Arena) Check() error {
 	free, dirty, mapped, used := 0, 0, int64(0), int64(0)
 	for i := range a.regions {
 		c := &a.pages.chunks[i]
-		mapped += int64(a.regions[i].size)
+		whole := a.regions[i].mapping()
+		mapped += int64(whole.size)
 		if c.spans == nil {
 			used += int64(a.regions[i].size)
 			continue

@@ -36,7 +36,7 @@ func (a *Arena) freeLarge(p Purpose, r Ref, n int) {
 	if n > runBytesMax {
 		g := &a.regions[index]
 		invariant.That(g.size == uintptr(size), "mem: a mapping is freed with another size than it has")
-		a.unmapLater(g.base, g.size)
+		a.unmapLater(g.mapping())
 		*g = region{}
 		a.pages.unused = append(a.pages.unused, index)
 		return
@@ -53,21 +53,25 @@ func (a *Arena) resizeMapping(p Purpose, r Ref, have, want int) {
 	from, to := uintptr(Usable(have)), uintptr(Usable(want))
 	invariant.That(g.size == from, "mem: a mapping is resized with another size than it has")
 	a.account(p, int64(to)-int64(from))
+	lead, whole := g.lead(), g.mapping()
 	if canSplit && to < from {
-		a.unmapLater(unsafe.Add(g.base, to), from-to)
+		a.unmapLater(region{base: unsafe.Add(whole.base, whole.size-(from-to)), size: from - to})
 	} else {
-		g.base = remapMemory(g.base, from, to)
+		g.base = unsafe.Add(remapMemory(whole.base, whole.size, whole.size+to-from), lead)
 		a.mapped += int64(to) - int64(from)
 	}
 	g.size = to
+	if lead != 0 && to > from { // the rest of the last page was no part of the block
+		clear(unsafe.Slice((*byte)(unsafe.Add(g.base, from)), min(systemPage-lead, to-from)))
+	}
 }
 
 // reclaimBytes is how much of a mapping is given back in one step: some 200 µs of the system's time.
 const reclaimBytes = 4 << 20
 
 // unmapLater gives a mapping back: at once when it is small, otherwise in steps, of which it takes the first.
-func (a *Arena) unmapLater(base unsafe.Pointer, size uintptr) {
-	a.dying = append(a.dying, region{base: base, size: size})
+func (a *Arena) unmapLater(g region) {
+	a.dying = append(a.dying, g)
 	a.Reclaim()
 }
 
@@ -101,10 +105,10 @@ func (a *Arena) addRegion(index uint32, base unsafe.Pointer, size uintptr) {
 
 // unmapRegion takes the memory of a chunk index away.
 func (a *Arena) unmapRegion(index uint32) {
-	g := &a.regions[index]
+	g := a.regions[index].mapping()
 	unmapMemory(g.base, g.size)
 	a.mapped -= int64(g.size)
-	*g = region{}
+	a.regions[index] = region{}
 }
 
 // discardPages tells the system that the contents of pages are not needed; they read as anything after that.

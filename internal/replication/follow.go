@@ -260,7 +260,8 @@ type primaryConn struct {
 	timeout time.Duration
 	buf     []byte // read, not used
 	spare   engine.Spare
-	mail    *linkMail // for the session that applies the stream; nil before
+	mail    *linkMail       // for the session that applies the stream; nil before
+	sess    *engine.Session // that session
 }
 
 // release gives the buffer back.
@@ -269,6 +270,9 @@ func (p *primaryConn) release() {
 	p.spare.Drop()
 	p.buf = nil
 }
+
+// readBytes is how much room a read gets at least.
+const readBytes = 64 << 10
 
 // roomyMin is from how much room on a buffer is given back when nothing is in it.
 const roomyMin = 1 << 20
@@ -279,7 +283,10 @@ func (p *primaryConn) more() error {
 		p.release()
 	}
 	if cap(p.buf)-len(p.buf) < 4096 {
-		want := 2*len(p.buf) + 64<<10
+		want := 2*len(p.buf) + readBytes
+		if p.sess != nil {
+			want = len(p.buf) + p.sess.MoreRoom(len(p.buf), readBytes)
+		}
 		p.buf = p.spare.Grow(p.buf, want, want)
 	}
 	if !p.arm() {
@@ -438,6 +445,7 @@ func (f *follower) apply(ctx context.Context, p *primaryConn) error {
 	p.mail = &linkMail{conn: p.conn, wake: make(chan struct{}, 1)}
 	sess := e.NewPrimaryLink(linkConn{p.conn, p.mail}, engine.Peer{Remote: p.conn.RemoteAddr().String(), Local: p.conn.LocalAddr().String(), FD: -1})
 	defer sess.Close()
+	p.sess = sess
 	defer f.ahead.Store(0)
 	sess.SelectDB(max(0, e.Log.StreamDB()))
 	f.downAt.Store(0)
@@ -452,7 +460,8 @@ func (f *follower) apply(ctx context.Context, p *primaryConn) error {
 		e.AwaitThaw()
 		p.mail.deliver(w)
 		f.ahead.Store(int64(len(p.buf)))
-		used := sess.Process(w, p.buf)
+		var used int
+		used, p.buf = sess.ProcessOwn(w, p.buf)
 		w.Out.Reset()
 		p.buf = p.buf[:copy(p.buf, p.buf[used:])]
 		f.ahead.Store(int64(len(p.buf)))

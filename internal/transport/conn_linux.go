@@ -223,10 +223,7 @@ func (r *runner) carry(c *conn) (carried int, direct bool) {
 // room makes space behind the unused input and returns it: as much as the pending value needs, but never more than
 // doubles what has really arrived.
 func (r *runner) room(c *conn) []byte {
-	want := readBytes
-	if need := c.s.Need(); need > 0 {
-		want = min(max(need, 4096), max(len(c.in), readBytes))
-	}
+	want := c.s.MoreRoom(len(c.in), readBytes)
 	if cap(c.in)-len(c.in) < min(want, readBytes) {
 		c.in = r.w.Spare.Grow(c.in, len(c.in)+want, len(c.in)+c.s.Need())
 	}
@@ -241,13 +238,18 @@ func (r *runner) advance(c *conn) bool {
 	return r.process(c, c.in, false)
 }
 
-// process executes in. direct says that it lies in the runner's own buffer.
+// process executes in. direct says that it lies in the runner's own buffer, and not in the connection's.
 func (r *runner) process(c *conn, in []byte, direct bool) bool {
 	used := 0
 	mine := true
 	if c.s.Open() && !c.gated {
 		batch := r.begin(c)
-		used = c.s.Process(r.w, in)
+		if direct {
+			used = c.s.Process(r.w, in)
+		} else {
+			used, c.in = c.s.ProcessOwn(r.w, in)
+			in = c.in
+		}
 		mine = r.end(batch)
 	}
 	r.keep(c, in[used:], direct)

@@ -104,7 +104,8 @@ func (c *conn) executeAway(w *engine.Worker) {
 	defer c.l.done.Done()
 	c.l.e.AwaitThaw()
 	r := &runner{l: c.l, w: w}
-	used := c.s.Process(w, c.in)
+	var used int
+	used, c.in = c.s.ProcessOwn(w, c.in)
 	r.keep(c, c.in[used:], false)
 	r.bringBack(c)
 }

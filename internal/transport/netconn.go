@@ -159,7 +159,7 @@ func (c *netConn) arrived(b []byte) bool {
 	w := c.g.worker()
 	defer c.g.release(w)
 	if room := cap(c.in) - len(c.in); room < len(b) {
-		want := len(c.in) + max(len(b), min(c.s.Need(), len(c.in)))
+		want := len(c.in) + max(len(b), c.s.MoreRoom(len(c.in), len(b)))
 		c.in = w.Spare.Grow(c.in, want, want)
 	}
 	c.in = append(c.in, b...)
@@ -180,7 +180,8 @@ func (c *netConn) arrived(b []byte) bool {
 func (c *netConn) advance(w *engine.Worker) bool {
 	for len(c.in) > 0 && c.s.Open() && !c.dead.Load() {
 		c.g.e.AwaitThaw()
-		used := c.s.Process(w, c.in)
+		var used int
+		used, c.in = c.s.ProcessOwn(w, c.in)
 		if used > 0 {
 			c.in = c.in[:copy(c.in, c.in[used:])]
 		}

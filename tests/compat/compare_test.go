@@ -1,6 +1,7 @@
 package compat
 
 import (
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -32,7 +33,7 @@ func comparisonOf(name string, args []string) comparison {
 		return anyOrder
 	case "HGETALL":
 		return anyPairs
-	case "TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME":
+	case "TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME", "HTTL", "HPTTL", "HEXPIRETIME", "HPEXPIRETIME":
 		return times
 	case "OBJECT":
 		if len(args) > 1 && strings.EqualFold(args[1], "IDLETIME") {
@@ -264,7 +265,7 @@ func runScan(p *pair, t rapid.TB, conn int, args []string) {
 		return
 	}
 	width := 1
-	if n := strings.ToUpper(args[0]); n == "HSCAN" || n == "ZSCAN" {
+	if n := strings.ToUpper(args[0]); (n == "HSCAN" || n == "ZSCAN") && !slices.Contains(args, "NOVALUES") {
 		width = 2
 	}
 	a, b := p.walk(t, &p.sut, conn, args, at, width), p.walk(t, &p.redis, conn, args, at, width)

@@ -61,19 +61,27 @@ func (f *family) prepare(t *testing.T) {
 }
 
 func TestFamilies(t *testing.T) {
+	setSequences(t)
+	p := newPair(t, redisBinary(t))
+	for _, f := range families() {
+		t.Run(f.name, func(t *testing.T) { f.test(t, p) })
+	}
+}
+
+// setSequences makes rapid draw as many sequences as are wanted.
+func setSequences(t *testing.T) {
 	sequences := max(1, stepsWanted(t)/stepsPerSequence)
 	if err := flag.Set("rapid.checks", strconv.Itoa(sequences)); err != nil {
 		t.Fatal(err)
 	}
-	p := newPair(t)
-	for _, f := range families() {
-		t.Run(f.name, func(t *testing.T) {
-			f.prepare(t)
-			p.commands, p.sequences = 0, 0
-			rapid.Check(t, func(rt *rapid.T) { f.run(rt, p) })
-			t.Logf("%d commands in %d sequences", p.commands, p.sequences)
-		})
-	}
+}
+
+// test runs all sequences.
+func (f *family) test(t *testing.T, p *pair) {
+	f.prepare(t)
+	p.commands, p.sequences = 0, 0
+	rapid.Check(t, func(rt *rapid.T) { f.run(rt, p) })
+	t.Logf("%d commands in %d sequences", p.commands, p.sequences)
 }
 
 // run is one sequence.

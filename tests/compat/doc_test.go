@@ -12,6 +12,7 @@
 //
 //	COVEY_COMPAT_STEPS=1500   commands a family
 //	COVEY_COMPAT_REDIS=path   compare with that redis-server
+//	COVEY_COMPAT_REDIS8=path  and hashes whose fields expire with that one, of version 8.0; skipped without it
 //	SUT=redis-server          compare redis-server with itself: what fails then is a mistake of the test
 //
 // A family that fails prints the shortest sequence of commands that was found to fail, and how to run it again.

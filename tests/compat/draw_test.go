@@ -90,6 +90,7 @@ func generators() map[string]func(d *draw) []string {
 	g["sketch"] = of("sketch", sketches(), nil)
 	addStreamGenerators(g, of)
 	addGeoGenerators(g, of)
+	addFieldGenerators(g)
 	return g
 }
 
@@ -189,12 +190,12 @@ func (d *draw) command() []string {
 }
 
 // asItIs tells whether a command must not be broken: it waits for something, and for ever if its timeout is changed, or it
-// makes something of which others know what it is.
+// makes something of which others know what it is, or it is a script, whose errors have the name of the script.
 func asItIs(args []string) bool {
 	for _, prefix := range []string{"BL", "BR", "BZ"} {
 		if strings.HasPrefix(args[0], prefix) {
 			return true
 		}
 	}
-	return slices.Contains(args, "BLOCK") || slices.Contains(args, "known") || strings.HasPrefix(args[min(1, len(args)-1)], "lex")
+	return slices.Contains(args, "BLOCK") || args[0] == "EVAL" || slices.Contains(args, "known") || strings.HasPrefix(args[min(1, len(args)-1)], "lex")
 }

@@ -45,11 +45,16 @@ func listFamily() *family {
 	`}
 }
 
-func hashFamily() *family {
+// hashLimits are settings under which hashes have different encodings.
+func hashLimits() [][]string {
 	limits := func(entries, value string) []string {
 		return []string{"hash-max-listpack-entries", entries, "hash-max-listpack-value", value}
 	}
-	return &family{name: "hashes", prelude: []string{"SET wrong text"}, configs: [][]string{limits("512", "64"), limits("4", "64"), limits("512", "8"), limits("0", "0")}, table: `
+	return [][]string{limits("512", "64"), limits("4", "64"), limits("512", "8"), limits("0", "0")}
+}
+
+func hashFamily() *family {
+	return &family{name: "hashes", prelude: []string{"SET wrong text"}, configs: hashLimits(), table: `
 		5 HSET key (field value)+
 		  HSET key elements
 		  HSET key hundreds

@@ -39,19 +39,32 @@ const (
 	shownBytesMax = 100
 )
 
-// redisBinary is the redis-server to compare with. It compares texts by their bytes, whatever the locale is here.
+// redisBinary is the redis-server to compare with.
 func redisBinary(t testing.TB) testkit.Binary {
 	b := testkit.Redis(t)
 	if path := os.Getenv("COVEY_COMPAT_REDIS"); path != "" {
 		b.Path = testkit.Need(t, path)
 	}
+	return inPlainOrder(b)
+}
+
+// inPlainOrder makes a redis-server compare texts by their bytes, whatever the locale is here.
+func inPlainOrder(b testkit.Binary) testkit.Binary {
 	b.Env = append(b.Env, "LC_ALL=C")
 	return b
 }
 
-func newPair(t *testing.T) *pair {
-	binary := redisBinary(t)
-	p := &pair{older: binary.Version(t) < "7.2"}
+// olderThan72 tells whether a redis-server lacks what 7.2 has changed.
+func olderThan72(t *testing.T, version string) bool {
+	var major, minor int
+	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil {
+		t.Fatalf("version %q: %v", version, err)
+	}
+	return major < 7 || major == 7 && minor < 2
+}
+
+func newPair(t *testing.T, binary testkit.Binary) *pair {
+	p := &pair{older: olderThan72(t, binary.Version(t))}
 	p.sut = newSide(t, testkit.SUT(t).Name, testkit.Options{Conf: []string{sharedConf}})
 	p.redis = newSide(t, "redis-server", testkit.Options{Binary: binary, Conf: []string{sharedConf}})
 	replica := testkit.Start(t, testkit.Options{Binary: binary, Conf: []string{sharedConf, "replicaof 127.0.0.1 " + strconv.Itoa(p.sut.server.Port)}})

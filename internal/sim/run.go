@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/covey-db/covey/internal/cluster/core"
@@ -39,6 +40,8 @@ func (w *world) perform(c *command) error {
 		return w.doExpect(c)
 	case "kill", "power", "start", "freeze", "thaw":
 		return w.doProcess(c)
+	case "twin":
+		return w.doTwin(c)
 	case "cut", "heal", "delay", "loss", "slow", "flap", "disk":
 		return w.doWorld(c)
 	case "write":
@@ -134,6 +137,24 @@ func (w *world) doProcess(c *command) error {
 			n.thaw()
 		}
 	}
+	return w.failure
+}
+
+// doTwin starts a process on another machine with a copy of a node's disk: "twin node=p1". From then on two have one name. With
+// announce=yes it tells its address in its packets.
+func (w *world) doTwin(c *command) error {
+	of, err := c.node(w, "node")
+	if err != nil {
+		return err
+	}
+	n := w.newNode()
+	n.spare = true
+	n.disk.written, n.disk.durable = of.disk.written, of.disk.durable
+	n.data.values, n.data.offset, n.data.history = maps.Clone(of.data.values), of.data.offset, of.data.history
+	if c.args["announce"] == "yes" {
+		n.config.AnnounceIP = n.hostText()
+	}
+	n.start()
 	return w.failure
 }
 

@@ -41,8 +41,13 @@ func (c *Core) updateAddress(n *node, l *link, p *wire.Packet) {
 	if l == n.link {
 		return
 	}
-	g := wire.Gossip{IP: announcedIP(l, p), Port: p.Port, SecondPort: p.SecondPort, BusPort: p.BusPort}
+	g := addressIn(l, p)
 	c.moveNode(n, &g)
+}
+
+// addressIn is the address that a packet gives its sender.
+func addressIn(l *link, p *wire.Packet) wire.Gossip {
+	return wire.Gossip{IP: announcedIP(l, p), Port: p.Port, SecondPort: p.SecondPort, BusPort: p.BusPort}
 }
 
 // moveNode gives n the address in g if it is another than before.
@@ -63,6 +68,7 @@ func (c *Core) moveNode(n *node, g *wire.Gossip) {
 	relink := n.ip != g.IP || n.busPort != g.BusPort
 	n.ip, n.tcpPort, n.tlsPort, n.busPort = g.IP, tcp, tls, g.BusPort
 	n.flags &^= wire.FlagNoAddr
+	n.claim = claim{}
 	if relink {
 		c.closeLink(n.link)
 		n.retryAt, n.retryDelay = 0, 0

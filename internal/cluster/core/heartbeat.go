@@ -19,6 +19,7 @@ func (c *Core) onHeartbeat(l *link, sender *node, p *wire.Packet) {
 	}
 	if !l.inbound() && p.Type == wire.TypePong {
 		c.onPong(l.node)
+		c.answerClaim(l, p)
 	}
 	if sender != nil {
 		c.learnSender(l, sender, p)
@@ -32,7 +33,7 @@ func (c *Core) onHeartbeat(l *link, sender *node, p *wire.Packet) {
 // sender once its role is known, and it may forget nodes that gossip has just told of.
 func (c *Core) learnSender(l *link, sender *node, p *wire.Packet) {
 	sender.flags = sender.flags&^wire.FlagNoFailover | p.Flags&wire.FlagNoFailover
-	if p.Type == wire.TypePing {
+	if p.Type == wire.TypePing && !c.staysPut(sender, l, p) {
 		c.updateAddress(sender, l, p)
 	}
 	c.learnRole(sender, p)

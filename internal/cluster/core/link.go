@@ -18,6 +18,10 @@ type link struct {
 	remote, local wire.Host
 	// extensions says that a packet of this link came from one who understands heartbeat extensions.
 	extensions bool
+	// told is where the peer last said it is, over a link that this node opened.
+	told place
+	// doubted says that a packet of this accepted link came from elsewhere than its sender was.
+	doubted bool
 }
 
 // inbound tells whether the peer opened the link.

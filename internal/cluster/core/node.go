@@ -51,6 +51,8 @@ type node struct {
 
 	// link is the link this node opened to it, inbound the one it opened.
 	link, inbound *link
+	// claim is the word of a process elsewhere to be this node.
+	claim claim
 	// retryAt and retryDelay space out attempts to connect.
 	retryAt, retryDelay clock.Millis
 

@@ -22,6 +22,9 @@ func (c *Core) onPacket(id LinkID, p *wire.Packet) {
 		c.onStranger(l)
 		return
 	}
+	if l.inbound() && c.isTwin(l, p) {
+		return
+	}
 	sender := c.senderOf(l, p)
 	if sender != nil {
 		sender.dataReceived = c.now

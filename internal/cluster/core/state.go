@@ -89,6 +89,7 @@ func (c *Core) wake(gap clock.Millis) {
 		}
 		n.createdAt = min(n.createdAt+gap, c.now)
 		n.dataReceived = min(n.dataReceived+gap, c.now)
+		n.claim = claim{}
 	}
 	if gap > c.cfg.NodeTimeout && c.me.isPrimary() && c.state == wire.StateOK {
 		c.minorityAt = c.now

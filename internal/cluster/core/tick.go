@@ -82,6 +82,7 @@ func (c *Core) pingOldest() {
 // tend pings n if it is time, drops a link on which nothing comes, and suspects n if it does not answer.
 func (c *Core) tend(n *node) {
 	timeout := c.cfg.NodeTimeout
+	c.maybeBelieve(n)
 	c.dropDeadLink(n)
 	if n.pingSent == 0 && c.now-n.pongReceived > c.cfg.pingInterval() {
 		if n.link != nil && n.link.up {

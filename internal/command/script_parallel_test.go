@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/covey-db/covey/internal/testkit"
 	"github.com/covey-db/covey/internal/testkit/reply"
 )
 
@@ -84,7 +85,7 @@ func TestScriptKill(t *testing.T) {
 	}
 	until := func(c *testClient, prefix string, args ...string) {
 		t.Helper()
-		deadline := time.Now().Add(5 * time.Second)
+		deadline := time.Now().Add(testkit.Patience)
 		for {
 			v := c.args(args...)
 			if strings.HasPrefix(v.String(), prefix) {

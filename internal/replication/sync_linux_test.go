@@ -14,8 +14,12 @@ import (
 	"github.com/covey-db/covey/internal/testkit"
 )
 
-// slowLoad is how long a key takes to be saved or loaded where a test wants to look at a load that is under way, µs.
-const slowLoad = 20_000
+// slowLoad is how long a key takes to be saved or loaded where a test wants to look at a load that is under way, µs. With
+// the keys of manyChanges that is half a minute, if the test does not end it.
+const (
+	slowLoad    = 20_000
+	manyChanges = 2000
+)
 
 // eventually waits until a node is as told.
 func (n *node) eventually(what string, holds func() bool) {
@@ -106,7 +110,7 @@ func TestDirectLoad(t *testing.T) {
 func TestOldDataIsServedBeside(t *testing.T) {
 	primary, replica, bottom := start(t), start(t, direct(replication.DirectBeside)), start(t)
 	replica.e.Settings.ReplicaReadOnly.Store(false)
-	change(t, primary.Client, 0, 500)
+	change(t, primary.Client, 0, manyChanges)
 	replica.follow(primary.addr)
 	agree(t, primary.Client, replica.Client)
 	bottom.follow(replica.addr)
@@ -137,7 +141,7 @@ func TestOldDataIsServedBeside(t *testing.T) {
 // fails.
 func TestDataOfAnotherHistoryComesBack(t *testing.T) {
 	primary, replica := start(t), start(t, direct(replication.DirectBeside))
-	change(t, primary.Client, 0, 500)
+	change(t, primary.Client, 0, manyChanges)
 	replica.Want(t, "+OK", "SET", "mine", "v")
 	primary.e.Settings.SaveKeyDelay.Store(slowLoad)
 	replica.follow(primary.addr)
@@ -148,7 +152,7 @@ func TestDataOfAnotherHistoryComesBack(t *testing.T) {
 	agree(t, primary.Client, replica.Client)
 
 	gone := start(t)
-	change(t, gone.Client, 0, 500)
+	change(t, gone.Client, 0, manyChanges)
 	gone.e.Settings.SaveKeyDelay.Store(slowLoad)
 	before := digest(t, replica.Client)
 	replica.follow(gone.addr)
@@ -258,7 +262,7 @@ func TestReplicasAreGathered(t *testing.T) {
 func TestReplicaThatGoesAwayHoldsUpNobody(t *testing.T) {
 	for _, file := range []bool{false, true} {
 		primary := start(t, func(s *replication.Settings) { s.GatherFor, s.GatherMax, s.ToFile = time.Hour, 2, file })
-		change(t, primary.Client, 0, 500)
+		change(t, primary.Client, 0, manyChanges)
 		primary.e.Settings.SaveKeyDelay.Store(slowLoad)
 		stays, goes := start(t), start(t)
 		stays.follow(primary.addr)
@@ -283,17 +287,18 @@ func TestReplicaThatGoesAwayHoldsUpNobody(t *testing.T) {
 // TestReplicaJoinsASaveThatRuns: by way of the file, a replica that comes while it is written gets it too.
 func TestReplicaJoinsASaveThatRuns(t *testing.T) {
 	primary := start(t, func(s *replication.Settings) { s.ToFile = true })
-	change(t, primary.Client, 0, 100)
-	primary.e.Settings.SaveKeyDelay.Store(slowLoad)
+	change(t, primary.Client, 0, manyChanges)
 	early, late := start(t), start(t)
+	primary.e.Settings.SaveKeyDelay.Store(slowLoad)
 	early.follow(primary.addr)
 	primary.eventually("a file is made", primary.m.Sending)
-	change(t, primary.Client, 100, 300)
+	change(t, primary.Client, manyChanges, 300)
 	late.follow(primary.addr)
 	primary.eventually("both wait", func() bool { return strings.Count(fmt.Sprint(primary.m.Info()), "wait_bgsave") == 2 })
 	if n := primary.e.Cuts.Load(); n != 1 {
 		t.Errorf("%d snapshots are made", n)
 	}
+	primary.e.Settings.SaveKeyDelay.Store(0)
 	agree(t, primary.Client, early.Client, late.Client)
 }
 

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/covey-db/covey/internal/testkit"
 )
 
 func TestSupervisorOf(t *testing.T) {
@@ -43,7 +45,7 @@ func TestSendNotify(t *testing.T) {
 	if err := sendNotify(path, "READY=1\n"); err != nil {
 		t.Fatal(err)
 	}
-	_ = l.SetReadDeadline(time.Now().Add(5 * time.Second))
+	_ = l.SetReadDeadline(time.Now().Add(testkit.Patience))
 	b := make([]byte, 64)
 	n, err := l.Read(b)
 	if err != nil || string(b[:n]) != "READY=1\n" {

@@ -34,7 +34,7 @@ func TestServerLife(t *testing.T) {
 		t.Log("no resident memory on this system")
 	}
 	s.Kill(t)
-	if err := c.Closed(time.Second); err != nil {
+	if err := c.Closed(Patience); err != nil {
 		t.Error(err)
 	}
 	s.Restart(t)
@@ -58,7 +58,7 @@ func TestClientEdges(t *testing.T) {
 	if err := c.Send("PING"); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Quiet(time.Second); err == nil {
+	if err := c.Quiet(Patience); err == nil {
 		t.Error("a reply was overlooked")
 	}
 	c.Want(t, "+PONG", "PING")
@@ -66,14 +66,14 @@ func TestClientEdges(t *testing.T) {
 		t.Error("open, but called closed")
 	}
 	c.Want(t, "+OK", "QUIT")
-	if err := c.Closed(time.Second); err != nil {
+	if err := c.Closed(Patience); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestPoll(t *testing.T) {
 	tries := 0
-	if err := Poll(time.Second, func() error {
+	if err := Poll(Patience, func() error {
 		if tries++; tries < 3 {
 			return errors.New("not yet")
 		}

@@ -112,13 +112,17 @@ func TestClientsShareAWrite(t *testing.T) {
 	for range 50 {
 		list = append(list, d.dial())
 	}
-	d.e.LockAll() // the first client waits for it, and the others come meanwhile
+	held, let := make(chan struct{}), make(chan struct{})
+	goOn := sync.OnceFunc(func() { close(let) })
+	defer goOn()
+	d.loops.loops[0].post(letter{loop: func(*runner) { close(held); <-let }})
+	<-held // the loop is away until all of them have sent
 	for i, c := range list {
 		if err := c.Send("SET", strconv.Itoa(i), "v"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	d.e.UnlockAll()
+	goOn()
 	for _, c := range list {
 		c.Next(t)
 	}

@@ -43,7 +43,7 @@ func pair(t *testing.T) (a, b int) {
 // next waits for a completion.
 func (r *Ring) await(t *testing.T) Completion {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		if c, ok := r.Next(); ok {
 			return c
 		}

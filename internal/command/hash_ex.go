@@ -200,41 +200,58 @@ func cmdHSetEx(c *engine.Ctx) {
 			return
 		}
 	}
-	x := fieldEdit{edit: editHash(c, rec, exists)}
-	x.edit.Expect(pairs)
-	kept := make([]int64, 0, len(pairs)/2)
+	o.set(c, rec, exists, pairs)
+	c.ReplyInt(1)
+}
+
+// set gives key 0 the fields and values of HSETEX. Those whose time is over are written first and removed then, for the events.
+func (o *fieldOptions) set(c *engine.Ctx, rec keyspace.Rec, exists bool, pairs [][]byte) {
+	e, over := editHash(c, rec, exists), o.timed && isOver(c, o.expireAt)
+	e.Expect(pairs)
+	names, expiries := make([][]byte, 0, len(pairs)/2), make([]int64, 0, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {
 		at := int64(0)
-		if o.keepTTL {
-			if f, found := x.edit.View().Get(pairs[i]); found && !f.IsPast(c.FieldClock()) {
-				at = f.ExpireAt
-			}
+		switch f, found := e.View().Get(pairs[i]); {
+		case o.timed && !over:
+			at = max(o.expireAt, 1) // 0 would be never; a replica may be told of it
+		case o.keepTTL && found && !f.IsPast(c.FieldClock()):
+			at = f.ExpireAt
 		}
-		kept = append(kept, at)
-		x.edit.Set(pairs[i], pairs[i+1], at)
+		names, expiries = append(names, pairs[i]), append(expiries, at)
+		e.Set(pairs[i], pairs[i+1], at)
 	}
+	e.Commit()
+	c.W.SetScratch(e.Scratch())
 	c.Notify(config.EventHash, "hset", 0)
-	if !o.timed { // else commit counts them
-		c.Changed(0)
-		c.CountChanges(len(pairs)/2 - 1)
+	if over {
+		o.removeAll(c, names)
+		return
 	}
-	if !o.timed || !isOver(c, o.expireAt) {
-		propagateFields(c, wordHSet, pairs)
+	c.Changed(0)
+	c.CountChanges(len(names) - 1)
+	propagateFields(c, wordHSet, pairs)
+	if o.timed {
+		propagateFieldExpiry(c, expiries[0], names)
+		c.Notify(config.EventHash, "hexpire", 0)
+		return
 	}
-	for i, at := range kept {
+	for i, at := range expiries {
 		if at != 0 {
-			propagateFieldExpiry(c, at, pairs[2*i:2*i+1])
+			propagateFieldExpiry(c, at, names[i:i+1])
 		}
 	}
-	if o.timed {
-		for i := 0; i < len(pairs); i += 2 {
-			if _, found := x.edit.View().Get(pairs[i]); found {
-				x.setExpire(c, pairs[i], o.expireAt)
-			}
+}
+
+// removeAll removes fields of key 0 that have just been written with a time that is over.
+func (o *fieldOptions) removeAll(c *engine.Ctx, names [][]byte) {
+	rec, _ := c.Peek(0)
+	x := fieldEdit{edit: editHash(c, rec, true)}
+	for _, name := range names {
+		if _, found := x.edit.View().Get(name); found {
+			x.setExpire(c, name, o.expireAt)
 		}
 	}
 	x.commit(c, o.expireAt)
-	c.ReplyInt(1)
 }
 
 // hold tells whether the condition of HSETEX does: no field is there, or all are. It looks at one field after the other until

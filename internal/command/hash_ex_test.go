@@ -60,6 +60,23 @@ func TestConditionsLookAtFieldsInOrder(t *testing.T) {
 	`)
 }
 
+// A key that HSETEX makes is new before it is written to, even if nothing stays of it.
+func TestHSetExTellsOfNewKeys(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{"HSETEX h FIELDS 1 a 1", "new h, hset h"},
+		{"HSETEX h EX 100 FIELDS 2 a 1 b 2", "new h, hset h, hexpire h"},
+		{"HSETEX h FNX KEEPTTL FIELDS 1 a 1", "new h, hset h"},
+		{"HSETEX h EXAT 1 FIELDS 2 a 1 b 2", "new h, hset h, hdel h, del h"},
+		{"HSETEX h FXX EX 100 FIELDS 1 a 1", ""},
+	} {
+		h := newHarness(t)
+		h.e.SetEvents(config.EventKeyevent | config.EventAll | config.EventNew)
+		if got := heard(h, c.line); got != c.want {
+			t.Errorf("%s: %s, want %s", c.line, got, c.want)
+		}
+	}
+}
+
 // Changes are counted as Redis 8.0 counts them.
 func TestChangesOfFieldExpiryAreCounted(t *testing.T) {
 	h := newHarness(t)

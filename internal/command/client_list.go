@@ -85,7 +85,7 @@ var flagLetters = []struct {
 }{
 	{engine.FlagMonitor, 'O'}, {engine.FlagReplica, 'S'}, {engine.FlagPrimary, 'M'}, {engine.FlagPubSub, 'P'}, {engine.FlagMulti, 'x'},
 	{engine.FlagBlocked, 'b'}, {engine.FlagTracking, 't'}, {engine.FlagTrackingBroken, 'R'}, {engine.FlagBroadcast, 'B'},
-	{engine.FlagDirtyExec, 'd'}, {engine.FlagClosing, 'c'}, {engine.FlagUnix, 'U'}, {engine.FlagReadOnly, 'r'},
+	{engine.FlagWatchBroken, 'd'}, {engine.FlagClosing, 'c'}, {engine.FlagUnix, 'U'}, {engine.FlagReadOnly, 'r'},
 	{engine.FlagNoEvict, 'e'}, {engine.FlagNoTouch, 'T'},
 }
 

@@ -109,6 +109,28 @@ func TestRoutingOfATransaction(t *testing.T) {
 	h.want("EXISTS foo", ":0")
 }
 
+// TestRoutingComesBeforeTheFateOfATransaction: a client that has to go elsewhere is told so, not that a watched key was changed
+// or that a command could not be queued.
+func TestRoutingComesBeforeTheFateOfATransaction(t *testing.T) {
+	h := newNode(t)
+	other := h.client()
+	for _, spoil := range []func(){
+		func() { other.do("SET foo 2") },
+		func() { h.want("NOSUCH", "-ERR unknown command...") },
+	} {
+		h.script(`
+			WATCH foo -> +OK
+			MULTI -> +OK
+			GET foo -> +QUEUED`)
+		spoil()
+		h.route("foo", engine.Route{Owner: 1, Other: engine.NoNode})
+		h.script(`
+			EXEC -> -MOVED 12182 127.0.0.1:7001
+			EXEC -> -ERR EXEC without MULTI`)
+		h.route("foo", engine.Route{Owner: 0, Other: engine.NoNode, State: engine.RouteMine})
+	}
+}
+
 func TestRoutingOnAReplica(t *testing.T) {
 	h := newNode(t)
 	h.e.LockAll()

@@ -207,3 +207,24 @@ func TestRefusedExec(t *testing.T) {
 		EXEC -> -ERR EXEC without MULTI
 	`)
 }
+
+// A transaction that can only fail keeps nothing more, and CLIENT LIST marks those whose watch is broken.
+func TestTransactionThatCanOnlyFail(t *testing.T) {
+	h := newHarness(t)
+	other := h.client()
+	h.script(`
+		MULTI -> +OK
+		PING -> +QUEUED
+		NOSUCH -> -ERR unknown command...
+		PING -> +QUEUED`)
+	other.want("CLIENT LIST", `has("flags=x " "multi=1 ")`)
+	h.script(`
+		EXEC -> -EXECABORT...
+		WATCH k -> +OK
+		MULTI -> +OK
+		PING -> +QUEUED`)
+	other.want("SET k 1", "+OK")
+	h.want("PING", "+QUEUED")
+	other.want("CLIENT LIST", `has("flags=xd " "multi=1 ")`)
+	h.want("EXEC", "nil*")
+}

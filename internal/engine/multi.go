@@ -41,7 +41,6 @@ func (c *Ctx) queues(cmd *Command) bool {
 func (c *Ctx) spoilMulti() {
 	if m := c.S.multi; m != nil {
 		m.broken = true
-		c.S.setFlag(FlagDirtyExec, true)
 	}
 }
 
@@ -58,6 +57,14 @@ func (c *Ctx) queue(cmd *Command) {
 		c.refused(cmd)
 		return
 	}
+	c.W.Out.buf = append(c.W.Out.buf, "+QUEUED\r\n"...)
+	if c.S.primaryLink {
+		m.raw = append(m.raw, c.raw...)
+		c.raw = emptied(c.raw)
+	}
+	if m.broken || c.S.watchBroken() {
+		return // EXEC will run nothing
+	}
 	m.queue = append(m.queue, queued{cmd, m.keep(c.Args)})
 	m.writes = m.writes || cmd.write || cmd.mayReplicate
 	m.alters = m.alters || cmd.write
@@ -66,16 +73,11 @@ func (c *Ctx) queue(cmd *Command) {
 	m.lacks |= ^cmd.Flags
 	m.has |= cmd.Flags
 	m.oom = m.oom || cmd.denyOOM
-	if c.S.primaryLink {
-		m.raw = append(m.raw, c.raw...)
-		c.raw = emptied(c.raw)
-	}
 	for _, a := range c.Args {
 		c.S.memory.multi += int64(argumentBytes + len(a))
 	}
 	c.S.memory.multi += queuedBytes
 	c.S.queued.Store(int32(len(m.queue)))
-	c.W.Out.buf = append(c.W.Out.buf, "+QUEUED\r\n"...)
 }
 
 const (
@@ -202,7 +204,7 @@ func (c *Ctx) endMulti() {
 	c.S.multi = nil
 	c.S.memory.multi = 0
 	c.S.queued.Store(-1)
-	c.S.setFlag(FlagMulti|FlagDirtyExec, false)
+	c.S.setFlag(FlagMulti, false)
 	c.S.unwatch(c.held)
 }
 
@@ -224,11 +226,6 @@ func (c *Ctx) Exec() {
 		return
 	}
 	c.raw = append(m.raw, c.raw...) // whatever becomes of it, replicas of this replica count the same bytes
-	if m.broken {
-		c.endMulti()
-		c.Err(ErrExecAbort)
-		return
-	}
 	args, cmd := c.Args, c.Cmd
 	set := c.execLocks(m)
 	c.Args, c.Cmd = args, cmd
@@ -246,17 +243,16 @@ func (c *Ctx) Exec() {
 		c.hold.firm.Store(true)
 		defer c.letGo()
 	}
-	if !c.watchesStand() {
-		c.endMulti()
+	defer c.endMulti()
+	switch {
+	case !c.execRouted(m): // already replied: where to go matters more than what became of the watches
+	case m.broken:
+		c.Err(ErrExecAbort)
+	case !c.watchesStand():
 		c.NullArray()
-		return
+	default:
+		c.execAll(m)
 	}
-	if !c.execRouted(m) {
-		c.endMulti()
-		return
-	}
-	c.execAll(m)
-	c.endMulti()
 }
 
 // execLocks is the union of the shards that the queue and the watches need.

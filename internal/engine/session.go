@@ -69,10 +69,9 @@ type Session struct {
 	long        bool   // and that before a command that is known to take long
 	written     Offset // log offset behind the last write, for WAIT and the gate
 
-	multi       *multi // queued transaction, nil outside
-	watching    []*watch
-	killed      atomic.Bool // by Kill, on any thread
-	watchBroken atomic.Bool // any thread that holds the shard lock of a watched key
+	multi    *multi // queued transaction, nil outside
+	watching []*watch
+	killed   atomic.Bool // by Kill, on any thread
 
 	client   *Session                    // of a script's session: whose script it is
 	attached any                         // see Attach
@@ -106,7 +105,7 @@ const (
 	FlagPubSub                            // P
 	FlagMulti                             // x
 	FlagBlocked                           // b
-	FlagDirtyExec                         // d
+	FlagWatchBroken                       // d, set by any thread that holds the shard lock of a watched key
 	FlagClosing                           // c, after the reply
 	FlagReadOnly                          // r
 	FlagUnix                              // U

@@ -44,7 +44,7 @@ func (c *Ctx) vanished(db int, key *keyspace.Key) {
 
 func (w *watchers) touch(db int, key []byte) {
 	for _, one := range w.byKey[watchedKey{db, string(key)}] {
-		one.s.watchBroken.Store(true)
+		one.s.setFlag(FlagWatchBroken, true)
 	}
 }
 
@@ -56,7 +56,7 @@ func (s *Shard) TouchAll(db int, gone func(db int, key string) bool) {
 			continue
 		}
 		for _, one := range list {
-			one.s.watchBroken.Store(true)
+			one.s.setFlag(FlagWatchBroken, true)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func (s *Session) unwatch(held uint64) {
 		}
 	}
 	s.watching = s.watching[:0]
-	s.watchBroken.Store(false)
+	s.setFlag(FlagWatchBroken, false)
 }
 
 func (w *watchers) remove(one *watch) {
@@ -115,10 +115,13 @@ func (w *watchers) remove(one *watch) {
 	w.byKey[one.key] = list
 }
 
+// watchBroken says whether a watched key was changed.
+func (s *Session) watchBroken() bool { return s.flags.Load()&FlagWatchBroken != 0 }
+
 // watchesStand reports whether EXEC may run: no watched key was changed or has expired since. All shards of the watched
 // keys are locked.
 func (c *Ctx) watchesStand() bool {
-	if c.S.watchBroken.Load() {
+	if c.S.watchBroken() {
 		return false
 	}
 	for _, w := range c.S.watching {

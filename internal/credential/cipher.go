@@ -69,7 +69,8 @@ func known() []suite {
 }
 
 // suites reads a cipher list of OpenSSL: names and classes, of which "-" and "!" take away. As there, words that name
-// nothing that we have are passed over, but something must be left. nil stands for Go's own choice.
+// nothing that we have are passed over, but something must be left. What is set by "@", as "@SECLEVEL=1", is Go's own
+// business. nil stands for Go's own choice.
 func suites(list string) ([]uint16, error) {
 	if list == "" {
 		return nil, nil
@@ -77,7 +78,7 @@ func suites(list string) ([]uint16, error) {
 	all := known()
 	var ids []uint16
 	banned := map[uint16]bool{}
-	for _, word := range strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(":, ", r) }) {
+	for _, word := range strings.FieldsFunc(strings.ReplaceAll(list, "@", ":@"), func(r rune) bool { return strings.ContainsRune(":, ", r) }) {
 		op := word[0]
 		name := strings.TrimLeft(word, "!-+")
 		for _, s := range all {
@@ -140,4 +141,17 @@ func (s suite) in(class string) bool {
 		return strings.HasSuffix(s.name, class) && !strings.Contains(s.name, "GCM")
 	}
 	return false
+}
+
+// checkSuites13 says which word of tls-ciphersuites is no suite of TLS 1.3. Go takes what the other side has of them.
+func checkSuites13(list string) error {
+	for word := range strings.SplitSeq(list, ":") {
+		switch word {
+		case "", "TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256",
+			"TLS_AES_128_CCM_SHA256", "TLS_AES_128_CCM_8_SHA256":
+		default:
+			return fmt.Errorf("tls-ciphersuites: %q is none", word)
+		}
+	}
+	return nil
 }

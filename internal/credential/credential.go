@@ -39,6 +39,7 @@ type Options struct {
 	Peers         bool   // this node is going to talk to other nodes, and has to know whom it trusts
 	Protocols     string // tls-protocols
 	Ciphers       string // tls-ciphers
+	Ciphersuites  string // tls-ciphersuites
 	NoResumption  bool   // tls-session-caching no
 }
 
@@ -82,10 +83,13 @@ func Load(o Options) (*Identity, error) {
 		AuthNone: tls.NoClientCert, AuthOptional: tls.VerifyClientCertIfGiven, AuthRequired: tls.RequireAndVerifyClientCert,
 	}[o.Auth]
 	peers.ClientAuth = tls.RequireAndVerifyClientCert
-	if o.Client.CertFile != "" {
+	switch {
+	case o.Client.CertFile != "" && o.Client.KeyFile != "":
 		if pair, err = o.load(o.Client); err != nil {
 			return nil, err
 		}
+	case o.Client.CertFile != "": // as with OpenSSL, what cannot be proved is not shown
+		pair = tls.Certificate{}
 	}
 	return &Identity{Clients: clients, Peers: peers, Outgoing: outgoing(base, &pair, roots)}, nil
 }
@@ -95,6 +99,9 @@ func baseConfig(o Options) (*tls.Config, error) {
 	c := &tls.Config{SessionTicketsDisabled: o.NoResumption}
 	var err error
 	if c.MinVersion, c.MaxVersion, err = protocols(o.Protocols); err != nil {
+		return nil, err
+	}
+	if err = checkSuites13(o.Ciphersuites); err != nil {
 		return nil, err
 	}
 	c.CipherSuites, err = suites(o.Ciphers)

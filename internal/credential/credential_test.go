@@ -96,6 +96,7 @@ func TestWhatIsMissing(t *testing.T) {
 		"no such file":             func(o *credential.Options) { o.Client = credential.Pair{CertFile: "/no/file", KeyFile: "x"} },
 		"a gap":                    func(o *credential.Options) { o.Protocols = "TLSv1.1 TLSv1.3" },
 		`"SSLv3" is none of`:       func(o *credential.Options) { o.Protocols = "SSLv3" },
+		`"TLS_NULL" is none`:       func(o *credential.Options) { o.Ciphersuites = "TLS_AES_128_GCM_SHA256:TLS_NULL" },
 		"nothing in":               func(o *credential.Options) { o.Ciphers = "NULL:ALL:!ALL" },
 	} {
 		o := options(ca)
@@ -108,6 +109,13 @@ func TestWhatIsMissing(t *testing.T) {
 	o.CAFile, o.Auth = "", credential.AuthNone
 	if _, err := credential.Load(o); err != nil {
 		t.Errorf("without authorities and without authentication: %v", err)
+	}
+	o = options(ca)
+	o.Client = credential.Pair{CertFile: ca.Path("node.crt")}
+	if id, err := credential.Load(o); err != nil {
+		t.Errorf("with a client's certificate and no key: %v", err)
+	} else if a, _ := meet(t, id.Peers, id.Outgoing); a == nil {
+		t.Error("a certificate without its key was shown")
 	}
 	o = options(ca)
 	o.CAFile, o.CADir = "", ca.Dir
@@ -135,7 +143,7 @@ func TestProtocolsAndCiphers(t *testing.T) {
 	for list, want := range map[string][]uint16{
 		"": nil, "ECDHE-RSA-AES128-GCM-SHA256": {gcm}, "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256": {gcm},
 		"DHE-RSA-AES128-SHA,ECDHE-RSA-CHACHA20-POLY1305 ECDHE-RSA-AES128-GCM-SHA256": {chacha, gcm},
-		"ECDHE+CHACHA20:!ECDSA": {chacha}, "ALL:-ALL:ECDHE-RSA-AES128-GCM-SHA256": {gcm}, "!aRSA:HIGH:-AES": {tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256},
+		"ECDHE+CHACHA20:!ECDSA": {chacha}, "ALL:-ALL:ECDHE-RSA-AES128-GCM-SHA256": {gcm}, "@SECLEVEL=2:ECDHE-RSA-AES128-GCM-SHA256@STRENGTH": {gcm}, "!aRSA:HIGH:-AES": {tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256},
 	} {
 		o := options(ca)
 		o.Ciphers = list

@@ -37,8 +37,9 @@ func infoServer(w *infoWriter) {
 	}
 	w.add("multiplexing_api", multiplexing)
 	w.add("atomicvar_api", "go-atomic")
+	w.add("gcc_version", "0.0.0") // as of a Redis that another compiler made
 	w.add("process_id", os.Getpid())
-	w.add("process_supervised", "no")
+	w.add("process_supervised", cmp.Or(w.d.Supervisor, "no"))
 	w.add("run_id", e.RunID)
 	w.add("tcp_port", cmp.Or(w.d.Config.Int("port"), w.d.Config.Int("tls-port")))
 	w.add("server_time_usec", int64(w.c.Now)*1000)
@@ -84,7 +85,7 @@ func executable() string {
 
 func infoClients(w *infoWriter) {
 	e := w.c.Engine()
-	var blocked, clients int
+	var blocked, timed, clients int
 	for _, s := range e.Clients.All() {
 		info := s.Info()
 		if info.Flags&(engine.FlagReplica|engine.FlagPrimary) == 0 {
@@ -92,6 +93,9 @@ func infoClients(w *infoWriter) {
 		}
 		if info.Flags&engine.FlagBlocked != 0 {
 			blocked++
+		}
+		if info.Flags&engine.FlagTimed != 0 {
+			timed++
 		}
 	}
 	maxIn, maxOut := e.ClientMemory.Recent()
@@ -103,7 +107,7 @@ func infoClients(w *infoWriter) {
 	w.add("client_recent_max_output_buffer", maxOut)
 	w.add("blocked_clients", blocked)
 	w.add("tracking_clients", w.c.Engine().Tracking.Clients())
-	w.add("clients_in_timeout_table", 0)
+	w.add("clients_in_timeout_table", timed)
 	keys, onDelete := w.c.BlockedKeys()
 	w.add("total_blocking_keys", keys)
 	w.add("total_blocking_keys_on_nokey", onDelete)
@@ -253,10 +257,6 @@ func infoStats(w *infoWriter) {
 	w.add("unexpected_error_replies", s.UnexpErrors.Load())
 	w.add("total_error_replies", totalErrors(e))
 	w.add("dump_payload_sanitizations", 0)
-	w.add("acl_access_denied_auth", s.Denied[acl.DeniedAuth].Load())
-	w.add("acl_access_denied_cmd", s.Denied[acl.DeniedCommand].Load())
-	w.add("acl_access_denied_key", s.Denied[acl.DeniedKey].Load())
-	w.add("acl_access_denied_channel", s.Denied[acl.DeniedChannel].Load())
 	w.add("total_reads_processed", n.Reads.Load())
 	w.add("total_writes_processed", n.Writes.Load())
 	w.add("io_threaded_reads_processed", 0)
@@ -270,6 +270,10 @@ func infoStats(w *infoWriter) {
 	w.add("eventloop_duration_cmd_sum", commandNanos(e)/1000)
 	w.add("instantaneous_eventloop_cycles_per_sec", int64(r.turns))
 	w.add("instantaneous_eventloop_duration_usec", int64(r.turnMicros))
+	w.add("acl_access_denied_auth", s.Denied[acl.DeniedAuth].Load())
+	w.add("acl_access_denied_cmd", s.Denied[acl.DeniedCommand].Load())
+	w.add("acl_access_denied_key", s.Denied[acl.DeniedKey].Load())
+	w.add("acl_access_denied_channel", s.Denied[acl.DeniedChannel].Load())
 }
 
 // commandNanos is the time that all commands took.

@@ -37,6 +37,11 @@ type Deps struct {
 	ShutdownLeft func() int64
 	// Multiplexing names how the event loops move bytes; nil: epoll.
 	Multiplexing func() string
+	// Supervisor names the service manager that runs the server, empty for none.
+	Supervisor string
+	// ServingTime is the processor time of the threads that serve clients, in user mode and in the kernel's; nil where there
+	// are no threads for that.
+	ServingTime func() (user, system time.Duration)
 	// Sampler keeps the figures per second of INFO.
 	Sampler *Sampler
 	// Replication and Persistence are the sections of INFO whose state lives in those packages.

@@ -92,3 +92,16 @@ func checkTitle(template string) error {
 	}
 	return unless(left > 0, badTitle)
 }
+
+// checkCiphersuites wants suites of TLS 1.3, those of OpenSSL.
+func checkCiphersuites(list string) error {
+	for word := range strings.SplitSeq(list, ":") {
+		switch word {
+		case "", "TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256",
+			"TLS_AES_128_CCM_SHA256", "TLS_AES_128_CCM_8_SHA256":
+		default:
+			return badSuites
+		}
+	}
+	return nil
+}

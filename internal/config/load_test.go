@@ -131,6 +131,7 @@ func TestBadLines(t *testing.T) {
 		"cluster-announce-hostname a_b":                         "Hostnames may only contain alphanumeric characters, hyphens or dots",
 		"cluster-announce-hostname " + strings.Repeat("a", 256): "Hostnames must be less than 256 characters",
 		"cluster-announce-human-nodename a,b":                   "Announced human node name contained invalid character",
+		"tls-ciphersuites TLS_AES_128_GCM_SHA256:TLS_NULL":      "Unable to update TLS configuration. Check server logs.",
 		"proc-title-template {nosuch}":                          "template format is invalid or contains unknown variables",
 		"proc-title-template {title":                            "template format is invalid or contains unknown variables",
 		"proc-title-template \"\"":                              "template format is invalid or contains unknown variables",

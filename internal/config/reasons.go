@@ -38,6 +38,7 @@ const (
 	badNodename       reason = "Announced human node name contained invalid character"
 	badHostnameLength reason = "Hostnames must be less than 256 characters"
 	badHostname       reason = "Hostnames may only contain alphanumeric characters, hyphens or dots"
+	badSuites         reason = "Unable to update TLS configuration. Check server logs." // as of every TLS directive
 	badTitle          reason = "template format is invalid or contains unknown variables"
 
 	badDirective     reason = "Bad directive or wrong number of arguments"

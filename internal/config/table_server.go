@@ -50,7 +50,7 @@ func tlsDirectives() []Directive {
 		{Name: "tls-ca-cert-dir", Kind: Text, Is: Volatile | EmptyUnset},
 		{Name: "tls-protocols", Kind: Text, Is: EmptyUnset},
 		{Name: "tls-ciphers", Kind: Text, Is: EmptyUnset},
-		{Name: "tls-ciphersuites", Kind: Text, Is: EmptyUnset, NoEffect: "the suites of TLS 1.3 are fixed in Go"},
+		{Name: "tls-ciphersuites", Kind: Text, Is: EmptyUnset, check: checkCiphersuites, NoEffect: "the suites of TLS 1.3 are fixed in Go"},
 		{Name: "tls-dh-params-file", Kind: Text, Is: Volatile | EmptyUnset, NoEffect: "only key exchanges on elliptic curves are offered"},
 		{Name: "tls-prefer-server-ciphers", Kind: Bool, Default: "no", NoEffect: "Go orders the suites by their strength"},
 		{Name: "tls-session-caching", Kind: Bool, Default: "yes"},

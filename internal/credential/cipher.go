@@ -142,16 +142,3 @@ func (s suite) in(class string) bool {
 	}
 	return false
 }
-
-// checkSuites13 says which word of tls-ciphersuites is no suite of TLS 1.3. Go takes what the other side has of them.
-func checkSuites13(list string) error {
-	for word := range strings.SplitSeq(list, ":") {
-		switch word {
-		case "", "TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256",
-			"TLS_AES_128_CCM_SHA256", "TLS_AES_128_CCM_8_SHA256":
-		default:
-			return fmt.Errorf("tls-ciphersuites: %q is none", word)
-		}
-	}
-	return nil
-}

@@ -39,7 +39,6 @@ type Options struct {
 	Peers         bool   // this node is going to talk to other nodes, and has to know whom it trusts
 	Protocols     string // tls-protocols
 	Ciphers       string // tls-ciphers
-	Ciphersuites  string // tls-ciphersuites
 	NoResumption  bool   // tls-session-caching no
 }
 
@@ -99,9 +98,6 @@ func baseConfig(o Options) (*tls.Config, error) {
 	c := &tls.Config{SessionTicketsDisabled: o.NoResumption}
 	var err error
 	if c.MinVersion, c.MaxVersion, err = protocols(o.Protocols); err != nil {
-		return nil, err
-	}
-	if err = checkSuites13(o.Ciphersuites); err != nil {
 		return nil, err
 	}
 	c.CipherSuites, err = suites(o.Ciphers)

@@ -115,6 +115,7 @@ const (
 	FlagTracking                          // t
 	FlagTrackingBroken                    // R
 	FlagBroadcast                         // B
+	FlagTimed                             // blocked, and not for ever; it has no letter
 )
 
 type sessionState uint8

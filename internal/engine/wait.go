@@ -47,6 +47,7 @@ func (c *Ctx) Suspend(kind WaitKind, timeout time.Duration, onTimeout func(c *Ct
 	s.setFlag(FlagBlocked, kind != WaitWork)
 	w := Wait{s, s.wait.token.Add(1)} // last: who sees the token sees the rest
 	if timeout > 0 {
+		s.setFlag(FlagTimed, kind == WaitAcks || kind == WaitKeys)
 		s.wait.timer = time.AfterFunc(timeout, func() { w.Resume(onTimeout) })
 	}
 	return w
@@ -101,7 +102,7 @@ func (s *Session) wake() {
 		cancel()
 	}
 	s.wait.kind.Store(uint32(WaitNone))
-	s.setFlag(FlagBlocked, false)
+	s.setFlag(FlagBlocked|FlagTimed, false)
 	if s.state == stateWaiting {
 		s.state = stateOpen
 	}

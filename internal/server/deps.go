@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/covey-db/covey/internal/acl"
 	"github.com/covey-db/covey/internal/command"
@@ -28,6 +29,8 @@ func (s *Server) deps() command.Deps {
 		AbortShutdown:    s.abortShutdown,
 		ShutdownLeft:     s.shutdownLeft,
 		Multiplexing:     func() string { return string(s.loops.Backend()) },
+		Supervisor:       supervisorOf(s.store.String("supervised")).String(),
+		ServingTime:      func() (user, system time.Duration) { return s.loops.ServingTime() },
 		Sampler:          &s.sampler,
 		Replication:      s.repl.Info,
 		ReplicationBytes: s.repl.BufferBytes,

@@ -83,6 +83,9 @@ const (
 	systemd
 )
 
+// String is the supervisor's name in INFO, empty for none.
+func (s supervisor) String() string { return [...]string{upstart: "upstart", systemd: "systemd"}[s] }
+
 // supervisorOf is who runs the server according to supervised and the environment.
 func supervisorOf(mode string) supervisor {
 	job, socket := os.Getenv("UPSTART_JOB") != "", os.Getenv("NOTIFY_SOCKET") != ""

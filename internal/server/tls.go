@@ -17,7 +17,7 @@ import (
 var identityDirectives = []string{
 	"tls-cluster", "tls-replication", "tls-auth-clients", "tls-cert-file", "tls-key-file", "tls-key-file-pass",
 	"tls-client-cert-file", "tls-client-key-file", "tls-client-key-file-pass", "tls-ca-cert-file", "tls-ca-cert-dir",
-	"tls-protocols", "tls-ciphers", "tls-ciphersuites", "tls-session-caching",
+	"tls-protocols", "tls-ciphers", "tls-session-caching",
 }
 
 // What CONFIG SET and the start say when there can be no identity; the log has the reason.
@@ -41,8 +41,7 @@ func (s *Server) putIdentity(c config.Snapshot) error {
 		Client: credential.Pair{CertFile: c.String("tls-client-cert-file"), KeyFile: c.String("tls-client-key-file"), Password: c.String("tls-client-key-file-pass")},
 		CAFile: c.String("tls-ca-cert-file"), CADir: c.String("tls-ca-cert-dir"),
 		Auth: authKinds[c.String("tls-auth-clients")], Peers: peers,
-		Protocols: c.String("tls-protocols"), Ciphers: c.String("tls-ciphers"), Ciphersuites: c.String("tls-ciphersuites"),
-		NoResumption: !c.Bool("tls-session-caching"),
+		Protocols: c.String("tls-protocols"), Ciphers: c.String("tls-ciphers"), NoResumption: !c.Bool("tls-session-caching"),
 	})
 	if err != nil {
 		s.log.Warn("Failed to configure TLS: " + err.Error())

@@ -6,18 +6,18 @@ import (
 	"time"
 
 	"github.com/covey-db/covey/internal/engine"
-	"golang.org/x/sys/unix"
 )
 
 // hands are threads that execute commands which are known to take long, each for one connection at a time. The loop goes on
 // meanwhile: the connection is away, as it is when its runner was deposed, but the runner stays. There are as many hands as
 // such commands have been under way at a time.
 type hands struct {
-	e     *engine.Engine
-	loops int        // how many loops they work for
-	work  chan *conn // to a hand that has nothing to do
-	quit  chan struct{}
-	once  sync.Once
+	e       *engine.Engine
+	loops   int // how many loops they work for
+	serving *serving
+	work    chan *conn // to a hand that has nothing to do
+	quit    chan struct{}
+	once    sync.Once
 
 	mu    sync.Mutex // a leaf: guards what follows
 	count int        // hands that there are
@@ -45,13 +45,13 @@ func (h *hands) give(c *conn) {
 
 // run is a hand, which begins with c.
 func (h *hands) run(c *conn) {
-	runtime.LockOSThread() // for good: the thread, which is nice to others from now on, ends with its goroutine
+	self := h.serving.begin() // for good: the thread, which is nice to others from now on, ends with its goroutine
+	defer h.serving.end(self)
 	letOthersFirst(thisThread)
 	h.come()
 	defer h.leave()
 	w := h.e.NewWorker()
 	defer w.Drop()
-	self := unix.Gettid()
 	w.OwnTime = func() time.Duration { return threadTime(self) }
 	for c != nil {
 		c.executeAway(w)

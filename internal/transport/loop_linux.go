@@ -76,10 +76,11 @@ func (l *loop) start(g gear) {
 	r := &runner{l: l, gear: g, w: l.e.NewWorker(), buf: make([]byte, readBytes)}
 	r.w.Shared = true
 	go func() {
-		runtime.LockOSThread()
 		defer l.done.Done()
+		tid := l.group.serving.begin()
+		defer l.group.serving.end(tid)
 		defer r.w.Drop()
-		l.tid.Store(int64(unix.Gettid()))
+		l.tid.Store(int64(tid))
 		r.gear.take(r)
 		for r.turn() {
 		}
@@ -247,13 +248,14 @@ func (r *runner) end(batch uint64) bool { return r.l.busy.CompareAndSwap(batch, 
 
 // Loops is a set of event loops.
 type Loops struct {
-	e     *engine.Engine
-	opts  Options
-	loops []*loop
-	next  atomic.Uint32
-	dog   watchdog
-	hands hands
-	away  atomic.Int32 // connections that are away
+	e       *engine.Engine
+	opts    Options
+	loops   []*loop
+	next    atomic.Uint32
+	dog     watchdog
+	hands   hands
+	serving serving
+	away    atomic.Int32 // connections that are away
 
 	backend Backend
 }
@@ -261,6 +263,7 @@ type Loops struct {
 // NewLoops starts the event loops.
 func NewLoops(e *engine.Engine, opts Options) (*Loops, error) {
 	g := &Loops{e: e, opts: opts}
+	g.hands.serving = &g.serving
 	backend, why, err := choose(opts.Backend)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ package transport
 
 import (
 	"net"
+	"time"
 
 	"github.com/covey-db/covey/internal/engine"
 )
@@ -21,6 +22,9 @@ func (g *Loops) Serve(l net.Listener) error { return g.streams.Serve(l, nil) }
 
 // Backend says that there is none.
 func (g *Loops) Backend() Backend { return "goroutines" }
+
+// ServingTime is not known: goroutines have no threads of their own.
+func (g *Loops) ServingTime() (user, system time.Duration) { return 0, 0 }
 
 // Close ends all connections and waits for their goroutines.
 func (g *Loops) Close() { g.streams.Close() }

@@ -51,10 +51,21 @@ func rawSleep(d time.Duration) {
 }
 
 // threadTime is the CPU time that a thread of this process has used, 0 when it is gone.
-func threadTime(tid int) time.Duration {
-	const perThread, scheduled = 4, 2 // as the kernel makes the number of a thread's clock
+func threadTime(tid int) time.Duration { return clockOf(tid, scheduledClock) }
+
+// The clocks of a thread, as the kernel numbers them: what it has used by its ticks, of that what was not in the kernel, and
+// what it has used to the nanosecond.
+const (
+	busyClock = iota
+	userClock
+	scheduledClock
+)
+
+// clockOf reads a clock of a thread of this process, 0 when it is gone.
+func clockOf(tid, which int) time.Duration {
+	const perThread = 4
 	var t unix.Timespec
-	if unix.ClockGettime(int32(^tid<<3|perThread|scheduled), &t) != nil {
+	if unix.ClockGettime(int32(^tid<<3|perThread|which), &t) != nil {
 		return 0
 	}
 	return time.Duration(t.Nano())

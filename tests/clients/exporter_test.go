@@ -14,12 +14,6 @@ import (
 	"github.com/covey-db/covey/internal/testkit"
 )
 
-// absent are metrics that the exporter finds on redis-server and not here, with the reason.
-var absent = map[string]string{ // does not change
-	"redis_cpu_sys_main_thread_seconds_total":  "there is no main thread: every loop serves clients",
-	"redis_cpu_user_main_thread_seconds_total": "there is no main thread: every loop serves clients",
-}
-
 // same are metrics whose values follow from the data, and are the same on every server that holds it.
 var same = []string{ // does not change
 	"redis_up", "redis_db_keys", "redis_db_keys_expiring", "redis_key_size", "redis_key_value", "redis_stream_length",
@@ -179,7 +173,7 @@ func compare(t *testing.T, ours, theirs map[string]string) {
 	t.Helper()
 	found := names(ours)
 	for _, name := range slices.Sorted(maps.Keys(names(theirs))) {
-		if !found[name] && absent[name] == "" {
+		if !found[name] {
 			t.Errorf("%s is missing", name)
 		}
 	}

@@ -1,8 +1,12 @@
 package tests
 
 import (
+	"bytes"
 	"fmt"
+	"os"
+	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -139,4 +143,33 @@ func TestCase_c104_EntriesAddedBelowEntriesRead(t *testing.T) {
 		s.Restart(t)
 		s.Want(t, `[field("lag" nil | int(>=0))]`, "XINFO", "GROUPS", "s")
 	})
+}
+
+// TestProcessTitle is made by its template; what does not fit is cut off.
+func TestProcessTitle(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("the title is set on Linux alone")
+	}
+	s := testkit.Start(t, testkit.Options{Conf: []string{"cluster-enabled yes"}})
+	title := func() string {
+		t.Helper()
+		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", s.PID()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(bytes.TrimRight(line, "\x00"))
+	}
+	if want := fmt.Sprintf(":%d [cluster]", s.Port); !strings.HasSuffix(title(), want) {
+		t.Errorf("%q, want it to end with %q", title(), want)
+	}
+	s.OK(t, "CONFIG", "SET", "proc-title-template", "{{a} {port}{unixsocket} ")
+	if want := fmt.Sprintf("{a} %d", s.Port); title() != want {
+		t.Errorf("%q, want %q", title(), want)
+	}
+	s.OK(t, "CONFIG", "SET", "proc-title-template", strings.Repeat("x", 1<<20))
+	if got := title(); strings.Trim(got, "x") != "" || len(got) >= 1<<20 {
+		t.Errorf("%d bytes", len(got))
+	}
+	s.OK(t, "PING")
 }

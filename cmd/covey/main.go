@@ -10,6 +10,7 @@ import (
 )
 
 func main() {
+	ownStrings()
 	os.Exit(profiled(func() int { return run(os.Args, os.Stdin, os.Stdout, os.Stderr) }))
 }
 

@@ -92,7 +92,7 @@ func daemonize(errs io.Writer) int {
 
 // serve runs a node until it is told to end.
 func serve(loaded *config.Loaded, errs io.Writer) int {
-	node, err := server.New(server.Options{Config: loaded})
+	node, err := server.New(server.Options{Config: loaded, Process: server.Process{Name: os.Args[0], SetTitle: setTitle}})
 	if err != nil {
 		return refuse(errs, err)
 	}

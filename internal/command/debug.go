@@ -27,8 +27,6 @@ func debugHandlers(d Deps) map[string]engine.Handler {
 }
 
 const (
-	errDebugForbidden = "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can run it " +
-		"from a local connection, otherwise you need to set this option in the configuration file, and then restart the server."
 	errReloadOptions = "ERR DEBUG RELOAD only supports the MERGE, NOFLUSH and NOSAVE options."
 	errUnavailable   = "ERR not available in this server"
 )
@@ -75,10 +73,6 @@ func debugSubs(d Deps) map[string]debugSub {
 }
 
 func cmdDebug(c *engine.Ctx, subs map[string]debugSub) {
-	if !mayDebug(c) {
-		c.Err(errDebugForbidden)
-		return
-	}
 	sub, ok := subs[string(bytes.ToUpper(c.Args[1]))]
 	if !ok || len(c.Args) < sub.least || len(c.Args) > sub.most {
 		subcommandErr(c)
@@ -154,18 +148,6 @@ func cmdDebugReplyBuffer(c *engine.Ctx) {
 	if _, ok := c.Int(3); ok {
 		c.OK()
 	}
-}
-
-// mayDebug applies enable-debug-command.
-func mayDebug(c *engine.Ctx) bool {
-	const local, all = 1, 2
-	switch c.Engine().Settings.DebugAllowed.Load() {
-	case all:
-		return true
-	case local:
-		return c.S.Peer.Unix || c.S.Peer.Loopback
-	}
-	return false
 }
 
 // withKey finds the key in an argument, expired or not, under its lock; false when there is none.

@@ -89,3 +89,18 @@ func TestDebugProtocol(t *testing.T) {
 		DEBUG PROTOCOL nosuch -> -ERR Wrong protocol type name...
 	`)
 }
+
+// What the configuration has not allowed is no call, and nothing that a transaction could execute.
+func TestProtectedCommandsAreRefused(t *testing.T) {
+	h := newHarness(t)
+	h.script(`
+		DEBUG JMAP -> -ERR DEBUG command not allowed. If the enable-debug-command option is set to "local", you can run it...
+		MODULE LOAD x -> -ERR MODULE command not allowed. If the enable-module-command option is set to "local", you can run it...
+		MODULE LIST -> []
+		INFO commandstats -> has("cmdstat_debug:calls=0" "cmdstat_module|load:calls=0" "rejected_calls=1,failed_calls=0")
+		MULTI -> +OK
+		MODULE UNLOAD x -> -ERR MODULE command not allowed...
+		EXEC -> -EXECABORT...`)
+	h.e.Settings.ModuleAllowed.Store(2)
+	h.want("MODULE LOAD x", "-ERR Error loading the extension...")
+}

@@ -165,6 +165,9 @@ func (s *Scripts) cmdFunctionRestore(c *engine.Ctx) {
 	case errors.Is(err, rdb.ErrDumpFooter):
 		c.Err(rdb.ErrDumpFooter.Error())
 		return
+	case errors.Is(err, rdb.ErrNotFunction):
+		c.Err("ERR " + rdb.ErrNotFunction.Error())
+		return
 	case err != nil:
 		c.Err("ERR failed loading the given functions payload")
 		return

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/covey-db/covey/internal/testkit/reply"
@@ -114,4 +115,12 @@ func TestScriptsInCluster(t *testing.T) {
 	h.lua("return 1", "-CROSSSLOT Keys in request don't hash to the same slot", "foo", "bar")
 	h.lua("return redis.call('mget','foo','bar')", "-ERR Script attempted to access a non local key in a cluster node...", "foo")
 	h.lua("#!lua flags=no-cluster\nreturn 1", "-ERR Can not run script on cluster, 'no-cluster' flag is set.")
+}
+
+// TestPayloadWithoutFunctions is well formed, but holds something else.
+func TestPayloadWithoutFunctions(t *testing.T) {
+	h := newHarness(t)
+	if v := h.args("FUNCTION", "RESTORE", strings.Repeat("\x00", 20)); v.Text != "ERR given type is not a function" {
+		t.Errorf("%v", v)
+	}
 }

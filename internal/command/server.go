@@ -109,11 +109,7 @@ func cmdLolwut(c *engine.Ctx) {
 
 // cmdModule refuses: modules are C libraries, and this server loads none.
 func cmdModule(c *engine.Ctx) {
-	allowed := c.Engine().Settings.ModuleAllowed.Load()
 	switch {
-	case allowed == 0, allowed == 1 && !c.S.Peer.Loopback:
-		c.Err("ERR MODULE command not allowed. If the enable-module-command option is set to \"local\", you can run it from a local " +
-			"connection, otherwise you need to set this option in the configuration file, and then restart the server.")
 	case c.ArgIs(1, "UNLOAD"):
 		c.Err("ERR Error unloading module: no such module with that name")
 	default:

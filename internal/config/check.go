@@ -60,39 +60,6 @@ func checkNodename(name string) error {
 	return nil
 }
 
-// checkTitle wants known variables in braces ("{{" is a brace), and that something is left of the template when the variables
-// that may be empty are.
-func checkTitle(template string) error {
-	left := 0
-	for template != "" {
-		at := strings.IndexByte(template, '{')
-		if at < 0 {
-			left += len(template)
-			break
-		}
-		left += at
-		template = template[at+1:]
-		if strings.HasPrefix(template, "{") {
-			left++
-			template = template[1:]
-			continue
-		}
-		name, rest, closed := strings.Cut(template, "}")
-		switch name {
-		case "title", "server-mode", "unixsocket":
-		case "listen-addr", "config-file", "port", "tls-port":
-			left++
-		default:
-			return badTitle
-		}
-		if !closed {
-			return badTitle
-		}
-		template = rest
-	}
-	return unless(left > 0, badTitle)
-}
-
 // checkCiphersuites wants suites of TLS 1.3, those of OpenSSL.
 func checkCiphersuites(list string) error {
 	for word := range strings.SplitSeq(list, ":") {

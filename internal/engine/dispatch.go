@@ -118,6 +118,10 @@ func (c *Ctx) admit() *Command {
 		c.refuse("wrong number of arguments for '" + cmd.Full + "' command")
 		return nil
 	}
+	if cmd.Flags&spec.Protected != 0 && !c.mayProtected(cmd) {
+		c.refuse(fmt.Sprintf(errProtected, strings.ToUpper(cmd.container()), cmd.container()))
+		return nil
+	}
 	if c.S.primaryLink {
 		return cmd
 	}
@@ -135,6 +139,32 @@ func (c *Ctx) admit() *Command {
 		return nil
 	}
 	return cmd
+}
+
+// errProtected names a command that the configuration has not allowed, in capitals and in the directive's name.
+const errProtected = "ERR %s command not allowed. If the enable-%s-command option is set to \"local\", you can run it from a local " +
+	"connection, otherwise you need to set this option in the configuration file, and then restart the server."
+
+// mayProtected applies enable-debug-command and enable-module-command.
+func (c *Ctx) mayProtected(cmd *Command) bool {
+	const local, all = 1, 2
+	allowed := &c.e.Settings.ModuleAllowed
+	if cmd.container() == "debug" {
+		allowed = &c.e.Settings.DebugAllowed
+	}
+	switch allowed.Load() {
+	case all:
+		return true
+	case local:
+		return c.S.Peer.Unix || c.S.Peer.Loopback
+	}
+	return false
+}
+
+// container is the name of the command that the command is a subcommand of, or its own.
+func (cmd *Command) container() string {
+	name, _, _ := strings.Cut(cmd.Full, "|")
+	return name
 }
 
 // refuse replies why the command is not executed; for EXEC that is the end of the transaction. A text without a code is an

@@ -107,7 +107,7 @@ func (d *Decoder) readLibrary(use func(code []byte) error) error {
 		return err
 	}
 	if op != opFunction {
-		return ErrType
+		return ErrNotFunction
 	}
 	code, err := d.str(&d.text)
 	if err != nil {

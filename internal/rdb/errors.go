@@ -22,6 +22,7 @@ const (
 	ErrStringForm    Damage = "unknown form of a string"
 	ErrStringLong    Damage = "string is longer than allowed"
 	ErrType          Damage = "unknown type of value"
+	ErrNotFunction   Damage = "given type is not a function"
 	ErrPreGA         Damage = "format of a release candidate is not supported"
 	ErrEmpty         Damage = "value without elements"
 	ErrScore         Damage = "score is not a number"

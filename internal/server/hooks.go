@@ -86,6 +86,7 @@ func (s *Server) puts() []put {
 		}},
 		{[]string{"oom-score-adj", "oom-score-adj-values"}, s.putOOMScore},
 		{[]string{"maxclients"}, s.putMaxClients},
+		{[]string{"proc-title-template", "port", "tls-port", "bind"}, s.putTitle},
 	}
 	list = append(list, encodingPuts(&set.Encoding)...)
 	list = append(list, s.usersPuts()...)

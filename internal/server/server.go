@@ -41,6 +41,13 @@ const Version = "0.1.0"
 type Options struct {
 	Config *config.Loaded
 	Output io.Writer // where log lines go when no logfile is set; nil is standard output
+	Process
+}
+
+// Process is what the process is called.
+type Process struct {
+	Name     string       // by which it was started
+	SetTitle func(string) // changes the title that ps shows; nil: it stays
 }
 
 // Server is one node.
@@ -63,6 +70,7 @@ type Server struct {
 	output   *logFile
 	hooked   bool // the configuration's hooks are in place
 	fs       vfs.FS
+	process  Process
 	oom      oomScore
 
 	confFile string // path of the configuration file, "" for none
@@ -77,7 +85,7 @@ type Server struct {
 
 // New makes a node from its configuration. Nothing listens yet.
 func New(opts Options) (*Server, error) {
-	s := &Server{store: config.NewStore(opts.Config), level: new(slog.LevelVar), fs: vfs.OS{}, quit: make(chan shutdown, quitQueue), confFile: opts.Config.File}
+	s := &Server{store: config.NewStore(opts.Config), level: new(slog.LevelVar), fs: vfs.OS{}, quit: make(chan shutdown, quitQueue), confFile: opts.Config.File, process: opts.Process}
 	s.role.Store('M')
 	s.output = &logFile{path: s.store.String("logfile")}
 	var out io.Writer = s.output

@@ -83,7 +83,7 @@ func (b *Bus) Links() (links int, bytes int64) {
 	for _, l := range list {
 		bytes += int64(b.links.queued(l.Link))
 	}
-	return len(list), bytes
+	return len(list), bytes + b.news.bytes()
 }
 
 func (b *Bus) cmdLinks(c *engine.Ctx) {

@@ -43,6 +43,13 @@ func (b *Bus) Publish(channel, message []byte, sharded bool) bool {
 	return true
 }
 
+// bytes is what the messages take that no link has yet.
+func (n *news) bytes() int64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return int64(n.mu.size)
+}
+
 // newsPerTurn is how many messages the bus sends before it looks at everything else again: about a millisecond.
 const newsPerTurn = 256
 

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package main
+
+// setTitle has no effect here.
+func setTitle(string) {}

@@ -63,6 +63,8 @@ func drawText(t *rapid.T, name string) string {
 	switch name {
 	case "dbfilename", "appendfilename", "appenddirname", "proc-title-template", "cluster-announce-human-nodename", "cluster-announce-hostname":
 		return rapid.StringMatching(`[a-z0-9.-]{1,8}`).Draw(t, "name")
+	case "tls-ciphersuites":
+		return rapid.SampledFrom([]string{"", "TLS_AES_128_GCM_SHA256", "TLS_CHACHA20_POLY1305_SHA256:TLS_AES_256_GCM_SHA384"}).Draw(t, "suites")
 	case "aclfile":
 		return "" // it says where users are, which is another test
 	}

@@ -63,6 +63,25 @@ func TestALogFileThatCannotBeOpened(t *testing.T) {
 	}
 }
 
+// TestADirThatCannotBeWritten: who starts a server where nothing can be saved hears of it before there is anything to save.
+func TestADirThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	const nowhere = "/proc" // not even root makes files there
+	if _, err := os.Stat(nowhere); err != nil {
+		t.Skip(err)
+	}
+	for _, c := range []struct {
+		save string
+		told bool
+	}{{"3600 1", true}, {`""`, false}} {
+		s := testkit.Start(t, testkit.Options{Conf: []string{"save " + c.save}, Args: []string{"--dir", nowhere}})
+		s.Kill(t) // its log is whole then
+		if told := strings.Contains(s.Log(), "Nothing can be saved here"); told != c.told {
+			t.Errorf("save %s: told %v\n%s", c.save, told, s.Log())
+		}
+	}
+}
+
 // TestPortInUse: who waits for a server reads why it does not come.
 func TestPortInUse(t *testing.T) {
 	t.Parallel()

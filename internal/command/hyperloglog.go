@@ -66,7 +66,7 @@ func (s *sketch) toWrite() {
 	switch {
 	case s.writable:
 	case s.inPlace:
-		s.bytes = rawBytes(s.c, 0)
+		s.bytes = rawBytes(s.c)
 	default:
 		s.bytes = append(s.c.W.Scratch(), s.bytes...)
 	}
@@ -94,13 +94,13 @@ func (s *sketch) keep() {
 	}
 }
 
-// rawBytes is the value of the i-th key, a string that is no integer, as EncRaw, to be changed in place.
-func rawBytes(c *engine.Ctx, i int) []byte {
-	rec, _ := c.Part(i).FindForWrite(c.DB(), c.Key(i))
+// rawBytes is the value of the first key, a string that is no integer, as EncRaw, to be changed in place.
+func rawBytes(c *engine.Ctx) []byte {
+	rec, _ := c.Part(0).FindForWrite(c.DB(), c.Key(0))
 	if rec.Encoding() == keyspace.EncRaw {
 		return rec.Value()
 	}
-	return c.Part(i).Writable(c.DB(), c.Key(i), len(rec.Value()), false)
+	return c.Part(0).Writable(c.DB(), c.Key(0), len(rec.Value()), false)
 }
 
 func cmdPFAdd(c *engine.Ctx) {
@@ -123,7 +123,7 @@ func cmdPFAdd(c *engine.Ctx) {
 		}
 	}
 	if changes == 0 {
-		rawBytes(c, 0) // the encoding is what it would be after a change
+		rawBytes(c) // the encoding is what it would be after a change
 		c.ReplyInt(0)
 		return
 	}
@@ -153,7 +153,7 @@ func cmdPFCount(c *engine.Ctx) {
 	}
 	value := rec.Value()
 	if rec.Encoding() != keyspace.EncRaw {
-		value = rawBytes(c, 0)
+		value = rawBytes(c)
 	}
 	if n, known := hll.Estimate(value); known {
 		c.ReplyInt(int64(n))
@@ -171,7 +171,7 @@ func cmdPFCount(c *engine.Ctx) {
 // keepEstimate stores the estimate of the first key: a change, which replicas repeat, though the command only reads. What a
 // replica stores by itself is the same that its primary would, and no write of its own.
 func keepEstimate(c *engine.Ctx, n uint64) {
-	hll.SetEstimate(rawBytes(c, 0), n)
+	hll.SetEstimate(rawBytes(c), n)
 	if c.Engine().Role.IsReplica() && !c.FromPrimary() {
 		c.Modified(0)
 		return
@@ -251,7 +251,7 @@ func cmdPFDebug(c *engine.Ctx) {
 	if !isSketch(c, rec) {
 		return
 	}
-	rawBytes(c, 0)
+	rawBytes(c)
 	switch s, _, _ := openSketch(c); {
 	case c.ArgIs(1, "GETREG"):
 		if _, ok := s.convert(); ok {

@@ -32,11 +32,11 @@ func setHandlers() map[string]engine.Handler {
 	}
 }
 
-// readSet finds the i-th key as a set, an empty one if it is missing; false when it is of another type.
-func readSet(c *engine.Ctx, i int) (s object.Set, ok bool) {
-	rec, exists, ok := c.ReadType(i, keyspace.TypeSet)
+// readSet finds the first key as a set, an empty one if it is missing; false when it is of another type.
+func readSet(c *engine.Ctx) (s object.Set, ok bool) {
+	rec, exists, ok := c.ReadType(0, keyspace.TypeSet)
 	if exists && ok {
-		s = object.OpenSet(c.Part(i), rec)
+		s = object.OpenSet(c.Part(0), rec)
 	}
 	return s, ok
 }
@@ -144,13 +144,13 @@ func cmdSMove(c *engine.Ctx) {
 }
 
 func cmdSIsMember(c *engine.Ctx) {
-	if s, ok := readSet(c, 0); ok {
+	if s, ok := readSet(c); ok {
 		c.Bool01(s.Contains(c.Args[2]))
 	}
 }
 
 func cmdSMIsMember(c *engine.Ctx) {
-	s, ok := readSet(c, 0)
+	s, ok := readSet(c)
 	if !ok {
 		return
 	}
@@ -161,7 +161,7 @@ func cmdSMIsMember(c *engine.Ctx) {
 }
 
 func cmdSCard(c *engine.Ctx) {
-	if s, ok := readSet(c, 0); ok {
+	if s, ok := readSet(c); ok {
 		c.ReplyInt(int64(s.Len()))
 	}
 }

@@ -168,7 +168,7 @@ func (t *takenMembers) propagate(c *engine.Ctx) {
 func cmdSRandMember(c *engine.Ctx) {
 	switch len(c.Args) {
 	case 2:
-		s, ok := readSet(c, 0)
+		s, ok := readSet(c)
 		switch {
 		case !ok:
 		case s.Len() == 0:
@@ -193,7 +193,7 @@ func randomMembers(c *engine.Ctx) {
 		c.Err("ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807")
 		return
 	}
-	s, ok := readSet(c, 0)
+	s, ok := readSet(c)
 	if !ok {
 		return
 	}

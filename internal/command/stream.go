@@ -48,16 +48,16 @@ const (
 	errIntervalEnd   = "ERR invalid end ID for the interval"
 )
 
-// readStream finds key i as a stream for reading. ok is false when the error has been replied.
-func readStream(c *engine.Ctx, i int) (s stream.Stream, exists, ok bool) {
-	rec, exists := c.Find(i)
+// readStream finds the first key as a stream for reading. ok is false when the error has been replied.
+func readStream(c *engine.Ctx) (s stream.Stream, exists, ok bool) {
+	rec, exists := c.Find(0)
 	return openStream(c, rec, exists)
 }
 
-// writeStream finds key i as a stream that is about to change.
-func writeStream(c *engine.Ctx, i int) (s stream.Stream, exists, ok bool) {
-	rec, exists := c.FindWrite(i)
-	return changeStream(c, i, rec, exists)
+// writeStream finds the first key as a stream that is about to change.
+func writeStream(c *engine.Ctx) (s stream.Stream, exists, ok bool) {
+	rec, exists := c.FindWrite(0)
+	return changeStream(c, 0, rec, exists)
 }
 
 // readToWrite is readStream for a command that may change the stream, and that counts as a hit or a miss all the same.
@@ -180,7 +180,7 @@ func endArg(c *engine.Ctx, i int) (stream.ID, bool) {
 }
 
 func cmdXLen(c *engine.Ctx) {
-	s, exists, ok := readStream(c, 0)
+	s, exists, ok := readStream(c)
 	switch {
 	case !ok:
 	case !exists:
@@ -191,7 +191,7 @@ func cmdXLen(c *engine.Ctx) {
 }
 
 func cmdXDel(c *engine.Ctx) {
-	s, exists, ok := writeStream(c, 0)
+	s, exists, ok := writeStream(c)
 	if !ok {
 		return
 	}
@@ -256,7 +256,7 @@ func cmdXSetID(c *engine.Ctx) {
 	if !ok {
 		return
 	}
-	s, exists, ok := writeStream(c, 0)
+	s, exists, ok := writeStream(c)
 	if !ok {
 		return
 	}

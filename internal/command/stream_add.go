@@ -137,7 +137,7 @@ func cmdXAdd(c *engine.Ctx) {
 		c.Err("ERR The ID specified in XADD must be greater than 0-0")
 		return
 	}
-	s, exists, ok := writeStream(c, 0)
+	s, exists, ok := writeStream(c)
 	if !ok {
 		return
 	}
@@ -236,7 +236,7 @@ func cmdXTrim(c *engine.Ctx) {
 	if !parseAdd(c, &o, false) {
 		return
 	}
-	s, exists, ok := writeStream(c, 0)
+	s, exists, ok := writeStream(c)
 	if !ok {
 		return
 	}

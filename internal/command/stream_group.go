@@ -47,7 +47,7 @@ func parseGroup(c *engine.Ctx, create bool) (o groupOptions, ok bool) {
 
 // groupStream finds the stream of an XGROUP command, which must exist unless make is set.
 func groupStream(c *engine.Ctx, makeStream bool) (s stream.Stream, exists, ok bool) {
-	s, exists, ok = writeStream(c, 0)
+	s, exists, ok = writeStream(c)
 	if ok && !exists && !makeStream {
 		c.Err(errGroupNeedsKey)
 		return s, false, false

@@ -43,7 +43,7 @@ func (w *streamInfo) maybe(s string, n int64, known bool) {
 
 // infoStream finds the stream that is asked about; it must exist.
 func infoStream(c *engine.Ctx) (s stream.Stream, ok bool) {
-	s, exists, ok := readStream(c, 0)
+	s, exists, ok := readStream(c)
 	if ok && !exists {
 		c.Err(engine.ErrNoSuchKey)
 	}

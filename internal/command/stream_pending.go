@@ -85,7 +85,7 @@ func cmdXPending(c *engine.Ctx) {
 			return
 		}
 	}
-	s, exists, ok := readStream(c, 0)
+	s, exists, ok := readStream(c)
 	if !ok {
 		return
 	}

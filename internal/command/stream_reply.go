@@ -110,7 +110,7 @@ func replyInterval(c *engine.Ctx, backwards bool) {
 		}
 		count = max(count, 0)
 	}
-	s, exists, ok := readStream(c, 0)
+	s, exists, ok := readStream(c)
 	switch {
 	case !ok:
 	case !exists:

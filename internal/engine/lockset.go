@@ -130,17 +130,17 @@ func (c *Ctx) GlanceAtShards(fn func(*Shard)) {
 }
 
 // withFreeShard is WithShard for work in the background: it passes a shard over that a script holds.
-func (c *Ctx) withFreeShard(i int, fn func(*Shard) bool) bool {
+func (c *Ctx) withFreeShard(i int, fn func(*Shard) bool) {
 	if c.held == 0 {
 		s := &c.e.shards[i]
 		s.mu.Lock()
 		held := s.hold != nil
 		s.mu.Unlock()
 		if held {
-			return true
+			return
 		}
 	}
-	return c.WithShard(i, fn)
+	c.WithShard(i, fn)
 }
 
 // WithShard runs fn under the lock of one shard and returns its answer. The context must hold no lock, or all of them.

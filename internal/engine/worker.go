@@ -72,7 +72,10 @@ type callStats struct {
 
 // NewWorker makes a worker and adds it to the list that INFO sums up.
 func (e *Engine) NewWorker() *Worker {
-	w := &Worker{e: e, calls: make([]callStats, len(e.commands)), durations: make([]atomic.Pointer[observe.Histogram], len(e.commands)), watch: clock.NewStopwatch(), wallRead: -wallNanos, ready: &readyKeys{}, dice: table.Dice(e.Random())}
+	w := &Worker{
+		e: e, calls: make([]callStats, len(e.commands)), durations: make([]atomic.Pointer[observe.Histogram], len(e.commands)),
+		watch: clock.NewStopwatch(), wallRead: -wallNanos, ready: &readyKeys{}, dice: table.Dice(e.Random()),
+	}
 	w.Spare = e.NewSpare()
 	w.Out.buf, w.Out.spare = make([]byte, 0, bigReplyBytes), &w.Spare
 	w.ctx.e, w.ctx.W = e, w

@@ -142,7 +142,7 @@ func (p *Part) expireSegment(
 		fn(p.due.db, rec)
 		p.beforeChange(d, t, rec)
 		place := place{word: w, seg: seg, i: i, rec: rec, found: true}
-		outside := p.take(d, t, &place)
+		outside := p.take(d, &place)
 		removeCell(seg, w, i)
 		t.count--
 		t.volatile--

@@ -169,7 +169,7 @@ func (p *Part) Delete(db int, k *Key) bool {
 	}
 	d := p.dbs[db]
 	p.beforeChange(d, t, at.rec)
-	outside := p.take(d, t, &at)
+	outside := p.take(d, &at)
 	p.remove(t, &at)
 	p.release(outside)
 	return true
@@ -177,7 +177,7 @@ func (p *Part) Delete(db int, k *Key) bool {
 
 // take frees the record at a place and takes it out of the database's figures. What lies outside of it is the caller's,
 // and so is the cell.
-func (p *Part) take(d *database, t *slotTable, at *place) outside {
+func (p *Part) take(d *database, at *place) outside {
 	outside := at.rec.outside()
 	d.count--
 	if at.rec.HasExpiry() {
@@ -205,7 +205,7 @@ func (p *Part) Rename(db int, from, to *Key) bool {
 
 	d, t := p.dbs[db], p.table(db, from.Slot)
 	at := p.locate(t, from)
-	p.take(d, t, &at)
+	p.take(d, &at)
 	p.remove(t, &at)
 	if p.dropper != nil {
 		if moved, ok := p.Find(db, to); ok && p.dropper.DueAt(moved) != NotDue {

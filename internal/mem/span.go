@@ -58,7 +58,7 @@ func (a *Arena) allocSmall(p Purpose, c int) Ref {
 	}
 	s.live++
 	if uint32(s.live) == cl.blocks {
-		a.unlink(cl, id, s)
+		a.unlink(cl, s)
 	}
 	a.account(p, int64(cl.size))
 	return Ref(id.chunk())<<offsetBits | Ref(off)
@@ -96,7 +96,7 @@ func (a *Arena) releaseIdle() {
 		return
 	}
 	if s := a.span(a.idle); s.live == 0 {
-		a.unlink(&a.classes[s.class], a.idle, s)
+		a.unlink(&a.classes[s.class], s)
 		a.freePages(a.idle.chunk(), a.idle.page(), uint32(s.pages))
 	}
 	a.idle = 0
@@ -126,7 +126,7 @@ func (a *Arena) linkFront(cl *class, id spanID, s *span) {
 }
 
 // unlink takes a span out of the list of partial spans.
-func (a *Arena) unlink(cl *class, id spanID, s *span) {
+func (a *Arena) unlink(cl *class, s *span) {
 	if s.prev != 0 {
 		a.span(s.prev).next = s.next
 	} else {

@@ -225,7 +225,7 @@ func (m *Manager) cmdRole(c *engine.Ctx) {
 	list := m.onlineLocked()
 	c.Array(len(list))
 	for _, r := range list {
-		host, port, _ := cutPort(r.name())
+		host, port := cutPort(r.name())
 		c.Array(3)
 		c.BulkString(host)
 		c.BulkString(port)

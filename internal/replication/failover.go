@@ -155,7 +155,7 @@ func (f *failover) targetText() string {
 // replicaAtLocked finds a replica by the address it told; mu is held.
 func (m *Manager) replicaAtLocked(addr string) *replica {
 	for _, r := range m.mu.replicas {
-		host, port, _ := cutPort(r.name())
+		host, port := cutPort(r.name())
 		if net.JoinHostPort(strings.Trim(host, "[]"), port) == addr {
 			return r
 		}
@@ -215,7 +215,7 @@ func (m *Manager) targetSynced(f *failover) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, r := range m.onlineLocked() {
-		host, port, _ := cutPort(r.name())
+		host, port := cutPort(r.name())
 		addr := net.JoinHostPort(strings.Trim(host, "[]"), port)
 		if r.online() && r.ack.Load() == end && (f.target == "" || f.target == addr) {
 			f.target = addr

@@ -31,7 +31,7 @@ func (m *Manager) Info() [][2]string {
 		add("min_slaves_good_slaves", m.e.Role.GoodReplicas())
 	}
 	for i, r := range list {
-		host, port, _ := cutPort(r.name())
+		host, port := cutPort(r.name())
 		lag := int64(0)
 		if r.online() {
 			lag = int64(time.Since(r.lastAck()) / time.Second)

@@ -73,12 +73,13 @@ func (r *replica) name() string {
 	return host + ":" + strconv.Itoa(r.hints.port)
 }
 
-func cutPort(addr string) (host, port string, ok bool) {
+// cutPort parts an address at its last colon; the brackets around the host stay.
+func cutPort(addr string) (host, port string) {
 	i := strings.LastIndexByte(addr, ':')
 	if i < 0 {
-		return addr, "", false
+		return addr, ""
 	}
-	return addr[:i], addr[i+1:], true
+	return addr[:i], addr[i+1:]
 }
 
 func (r *replica) close() {

@@ -143,7 +143,8 @@ func (m *Manager) Lagging(at engine.Offset) (list []string) {
 	defer m.mu.Unlock()
 	for _, r := range m.onlineLocked() {
 		if !r.online() || r.ack.Load() < at {
-			list = append(list, fmt.Sprintf("%s reported offset %d behind master, lag=%d, state=%s.", r.name(), at-r.ack.Load(), int64(time.Since(r.lastAck())/time.Second), r.stateText()))
+			list = append(list, fmt.Sprintf("%s reported offset %d behind master, lag=%d, state=%s.",
+				r.name(), at-r.ack.Load(), int64(time.Since(r.lastAck())/time.Second), r.stateText()))
 		}
 	}
 	return list

@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/covey-db/covey/internal/config"
@@ -60,6 +62,24 @@ func (s *Server) journalPuts() []put {
 			}
 			return nil
 		}},
+	}
+}
+
+// tryDir warns at the start of what would come to light at the first save otherwise: nothing can be written where the data file is.
+// The append-only file needs no such look, as its directory is made at the start.
+func (s *Server) tryDir() {
+	if len(s.store.Value("save").SavePoints()) == 0 {
+		return
+	}
+	path := filepath.Join(s.store.String("dir"), fmt.Sprintf("temp-try-%d", os.Getpid()))
+	f, err := s.fs.Create(path)
+	if err != nil {
+		s.log.Warn("Nothing can be saved here; set dir to a directory that the server may write to, or turn saving off (save \"\")", "reason", err)
+		return
+	}
+	_ = f.Close() // it is empty
+	if err := s.fs.Remove(path); err != nil {
+		s.log.Warn("A file of no use stays", "path", path, "reason", err)
 	}
 }
 

@@ -211,6 +211,7 @@ func (s *Server) Run(ctx context.Context) (failed error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer func() { s.close(cancel, failed) }()
+	s.tryDir()
 	s.log.Info("Server initialized")
 	opts := transport.Options{Loops: s.loopCount(), Backend: transport.Backend(s.store.String("io-backend")), KeepAlive: time.Duration(s.store.Int("tcp-keepalive")) * time.Second,
 		Logf:   func(format string, args ...any) { s.log.Warn(fmt.Sprintf(format, args...)) },

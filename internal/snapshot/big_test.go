@@ -55,6 +55,51 @@ func (b *behind) finish(t testing.TB) {
 
 const bigElements = 1000
 
+// bigRig is an engine whose big values a snapshot has still to copy: its output stands still from begin until end.
+type bigRig struct {
+	t       testing.TB
+	e       *engine.Engine
+	clients []*client
+	c       *client // the first of them
+	taker   *snapshot.Taker
+	behind  *behind
+}
+
+// newBigRig makes an engine with a big value of each type.
+func newBigRig(t testing.TB, prefix string) *bigRig {
+	r := &bigRig{t: t, e: inproc.New(t, inproc.Options{})}
+	r.c = r.client()
+	r.taker = snapshot.NewTaker(r.e)
+	fillBig(r.c, prefix, bigElements)
+	return r
+}
+
+func (r *bigRig) client() *client {
+	c := newClient(r.e)
+	r.clients = append(r.clients, c)
+	return c
+}
+
+func (r *bigRig) begin() { r.behind = beginBehind(r.t, r.e, r.taker) }
+
+// wantFinished says how many values a client has to have waited for under the lock.
+func (r *bigRig) wantFinished(n int64) {
+	r.t.Helper()
+	if got := r.taker.Figures().Finished; got != n {
+		r.t.Errorf("%d values were waited for under the lock, want %d", got, n)
+	}
+}
+
+// end lets the snapshot be written and looks whether it is exact, and for memory that is lost.
+func (r *bigRig) end() {
+	r.t.Helper()
+	r.behind.finish(r.t)
+	for _, c := range r.clients {
+		c.close()
+	}
+	wantNoLeak(r.t, r.e)
+}
+
 // edits change a value of fillBig in place.
 var edits = []string{
 	"HSET hash field:7 changed", "HDEL hash field:8", "HINCRBY ttl f1 5", "HPEXPIRE ttl 5000000 FIELDS 1 f3", "HPERSIST ttl FIELDS 1 f10",
@@ -70,11 +115,9 @@ var edits = []string{
 func TestEditWaitsForTheCopy(t *testing.T) {
 	for _, line := range edits {
 		t.Run(line, func(t *testing.T) {
-			e := inproc.New(t, inproc.Options{})
-			c, other := newClient(e), newClient(e)
-			fillBig(c, "", bigElements)
-			taker := snapshot.NewTaker(e)
-			b := beginBehind(t, e, taker)
+			r := newBigRig(t, "")
+			c, other := r.c, r.client()
+			r.begin()
 			if reply := c.words(line); strings.HasPrefix(reply, "-") {
 				t.Error(reply)
 			}
@@ -88,13 +131,8 @@ func TestEditWaitsForTheCopy(t *testing.T) {
 			if other.words("HGET hash field:9"); other.woken != 0 {
 				t.Error("a reader waited")
 			}
-			b.finish(t)
-			if f := taker.Figures(); f.Finished != 0 {
-				t.Errorf("%d values were waited for under the lock", f.Finished)
-			}
-			c.close()
-			other.close()
-			wantNoLeak(t, e)
+			r.end()
+			r.wantFinished(0)
 		})
 	}
 }
@@ -112,45 +150,34 @@ var wholes = []string{
 func TestWholeValuesWaitForNothing(t *testing.T) {
 	for _, line := range wholes {
 		t.Run(line, func(t *testing.T) {
-			e := inproc.New(t, inproc.Options{})
-			c := newClient(e)
-			fillBig(c, "", bigElements)
+			r := newBigRig(t, "")
+			c := r.c
 			fillBig(c, "{a}", bigElements/2)
 			c.words("RENAME {a}hash {a}big")
 			c.words("SET {a}small x")
 			c.words("SADD small 1 2")
 			c.words("ZADD small2 1 a")
-			taker := snapshot.NewTaker(e)
-			b := beginBehind(t, e, taker)
+			r.begin()
 			c.words(line)
 			if c.woken != 0 {
 				t.Error("the client waited")
 			}
 			fillBig(c, "", 400)
-			b.finish(t)
-			if f := taker.Figures(); f.Finished != 0 {
-				t.Errorf("%d values were waited for under the lock", f.Finished)
-			}
-			c.close()
-			wantNoLeak(t, e)
+			r.end()
+			r.wantFinished(0)
 		})
 	}
 }
 
 // TestRenamedValueIsStillCopied changes a value under another name than it had at the cut.
 func TestRenamedValueIsStillCopied(t *testing.T) {
-	e := inproc.New(t, inproc.Options{})
-	c := newClient(e)
-	fillBig(c, "{t}", bigElements)
-	taker := snapshot.NewTaker(e)
-	b := beginBehind(t, e, taker)
+	r := newBigRig(t, "{t}")
+	r.begin()
 	for _, line := range []string{"RENAME {t}hash {t}a", "HSET {t}a f v", "MULTI", "RENAME {t}zset {t}b", "ZADD {t}b 1 x", "EXEC", "SWAPDB 0 3", "SELECT 3",
 		"SADD {t}set new", "RENAME {t}list {t}c", "DEL {t}c"} {
-		c.words(line)
+		r.c.words(line)
 	}
-	b.finish(t)
-	c.close()
-	wantNoLeak(t, e)
+	r.end()
 }
 
 // TestTransactionWaitsForTheCopy has a transaction and scripts that change big values.
@@ -160,90 +187,63 @@ func TestTransactionWaitsForTheCopy(t *testing.T) {
 		{"MULTI", "SELECT 0", "LPUSH list a", "EXEC"},
 		{"EVAL redis.call('hset',KEYS[1],'f','v')return(redis.call('sadd',KEYS[2],1)) 2 hash set"},
 	} {
-		e := inproc.New(t, inproc.Options{})
-		c := newClient(e)
-		fillBig(c, "", bigElements)
-		taker := snapshot.NewTaker(e)
-		b := beginBehind(t, e, taker)
+		r := newBigRig(t, "")
+		r.begin()
 		var reply string
 		for _, line := range lines {
-			reply = c.words(line)
+			reply = r.c.words(line)
 		}
-		if strings.Contains(reply, "ERR") || c.woken == 0 {
-			t.Errorf("%v: %s, waited %d times", lines, reply, c.woken)
+		if strings.Contains(reply, "ERR") || r.c.woken == 0 {
+			t.Errorf("%v: %s, waited %d times", lines, reply, r.c.woken)
 		}
-		b.finish(t)
-		if f := taker.Figures(); f.Finished != 0 {
-			t.Errorf("%v: %d values were waited for under the lock", lines, f.Finished)
-		}
-		c.close()
-		wantNoLeak(t, e)
+		r.end()
+		r.wantFinished(0)
 	}
 }
 
 // TestUndeclaredKeyIsFinishedUnderTheLock has a script change a big value that it did not declare.
 func TestUndeclaredKeyIsFinishedUnderTheLock(t *testing.T) {
-	e := inproc.New(t, inproc.Options{})
-	c := newClient(e)
-	fillBig(c, "", bigElements)
-	taker := snapshot.NewTaker(e)
-	b := beginBehind(t, e, taker)
-	if reply := c.do("EVAL", "return redis.call('hset','hash','f','v')", "0"); reply != ":1\r\n" {
+	r := newBigRig(t, "")
+	r.begin()
+	if reply := r.c.do("EVAL", "return redis.call('hset','hash','f','v')", "0"); reply != ":1\r\n" {
 		t.Error(reply)
 	}
-	if f := taker.Figures(); f.Finished != 1 {
-		t.Errorf("%d values were waited for under the lock", f.Finished)
-	}
-	b.finish(t)
-	c.close()
-	wantNoLeak(t, e)
+	r.end()
+	r.wantFinished(1)
 }
 
 // TestPrimaryLinkWaitsInOrder applies a stream to a replica that takes a snapshot.
 func TestPrimaryLinkWaitsInOrder(t *testing.T) {
-	e := inproc.New(t, inproc.Options{})
-	c, link := newClient(e), newPrimary(e)
-	fillBig(c, "", bigElements)
-	taker := snapshot.NewTaker(e)
-	b := beginBehind(t, e, taker)
+	r := newBigRig(t, "")
+	link := newPrimary(r.e)
+	r.begin()
 	for i := range 50 {
 		link.words("HSET hash field:1 " + strconv.Itoa(i))
 		link.words("RPUSH list " + strconv.Itoa(i))
 	}
-	if link.woken != 0 || !strings.Contains(c.words("HGET hash field:1"), "49") {
+	if link.woken != 0 || !strings.Contains(r.c.words("HGET hash field:1"), "49") {
 		t.Error("the stream was not applied")
 	}
-	b.finish(t)
-	if f := taker.Figures(); f.Finished != 0 {
-		t.Errorf("%d values were waited for under the lock", f.Finished)
-	}
-	c.close()
 	link.close()
-	wantNoLeak(t, e)
+	r.end()
+	r.wantFinished(0)
 }
 
 // TestBlockedPopIsServedAfterTheCopy gives a big list to one who waits for it.
 func TestBlockedPopIsServedAfterTheCopy(t *testing.T) {
-	e := inproc.New(t, inproc.Options{})
-	c, popper := newClient(e), newClient(e)
-	fillBig(c, "{t}", bigElements)
-	taker := snapshot.NewTaker(e)
+	r := newBigRig(t, "{t}")
+	popper := r.client()
 	popper.send("BLPOP", "{t}wanted", "0")
-	b := beginBehind(t, e, taker)
-	c.words("RENAME {t}list {t}wanted")
+	r.begin()
+	r.c.words("RENAME {t}list {t}wanted")
 	for !popper.s.Open() {
 		popper.box.await(popper.w, popper)
 	}
 	if reply := popper.reply(); !strings.HasPrefix(reply, "*2\r\n") {
 		t.Errorf("%q", reply)
 	}
-	b.finish(t)
-	if f := taker.Figures(); f.Finished != 0 {
-		t.Errorf("%d values were waited for under the lock", f.Finished)
-	}
-	c.close()
-	popper.close()
-	wantNoLeak(t, e)
+	r.end()
+	r.wantFinished(0)
 }
 
 // TestDroppedSnapshotLetsAllGo gives snapshots up while writers wait and values are pinned.

@@ -113,6 +113,7 @@ func (b *Bus) journal(l core.Log) {
 		b.log.Log(context.Background(), level, text, "node", l.Node.String(), "epoch", uint64(l.Epoch), "value", l.Value)
 		return
 	}
-	words := strings.NewReplacer("$n", l.Node.String(), "$m", b.named(l.Node), "$b", b.named(l.By), "$e", strconv.FormatUint(uint64(l.Epoch), 10), "$v", strconv.FormatInt(l.Value, 10))
+	words := strings.NewReplacer("$n", l.Node.String(), "$m", b.named(l.Node), "$b", b.named(l.By),
+		"$e", strconv.FormatUint(uint64(l.Epoch), 10), "$v", strconv.FormatInt(l.Value, 10))
 	b.log.Log(context.Background(), level, words.Replace(text))
 }

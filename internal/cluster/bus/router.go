@@ -52,7 +52,7 @@ func (r *router) install(v *core.View, kind EndpointKind) {
 		r.e.Routes.Flip(changes)
 		r.mu.routes = *wanted
 	}
-	r.forget(v, wanted)
+	r.forget(wanted)
 	if v.State == wire.StateOK {
 		r.e.Routes.SetHealth(engine.HealthOK)
 	}
@@ -128,7 +128,7 @@ func (r *router) publish(v *core.View, kind EndpointKind) {
 }
 
 // forget frees the numbers that no route has any more. mu is held.
-func (r *router) forget(v *core.View, wanted *[slot.Count]engine.Route) {
+func (r *router) forget(wanted *[slot.Count]engine.Route) {
 	if len(r.mu.index) <= 1 {
 		return
 	}

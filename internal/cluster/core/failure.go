@@ -108,7 +108,7 @@ func (c *Core) setFail(n *node) {
 }
 
 // onFail takes a member's word that a majority holds a node for failed.
-func (c *Core) onFail(sender *node, id wire.NodeID) {
+func (c *Core) onFail(id wire.NodeID) {
 	n := c.lookup(id)
 	if n == nil || n == c.me || n.hasFailed() || n.inHandshake() {
 		return

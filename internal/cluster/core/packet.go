@@ -44,7 +44,7 @@ func (c *Core) onPacket(id LinkID, p *wire.Packet) {
 func (c *Core) onMessage(sender *node, p *wire.Packet) {
 	switch p.Type {
 	case wire.TypeFail:
-		c.onFail(sender, p.Fail)
+		c.onFail(p.Fail)
 	case wire.TypePublish, wire.TypePublishShard:
 		c.onPublish(p)
 	case wire.TypeVoteRequest:
@@ -52,7 +52,7 @@ func (c *Core) onMessage(sender *node, p *wire.Packet) {
 	case wire.TypeVote:
 		c.onVote(sender, p)
 	case wire.TypeUpdate:
-		c.onUpdate(sender, &p.Update)
+		c.onUpdate(&p.Update)
 	case wire.TypeFailoverMe:
 		c.onFailoverMe(sender)
 	case wire.TypeModule: // there are no modules

@@ -213,7 +213,7 @@ func (c *Core) sendUpdate(to *link, n *node) {
 }
 
 // onUpdate takes a member's word on what another node owns.
-func (c *Core) onUpdate(sender *node, u *wire.Update) {
+func (c *Core) onUpdate(u *wire.Update) {
 	n := c.lookup(u.ID)
 	if n != nil && !n.inHandshake() {
 		c.learnUpdate(n, u.ConfigEpoch, &u.Slots)

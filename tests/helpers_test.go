@@ -77,7 +77,7 @@ func dialNode(t testing.TB, top *testkit.Topology, node int) *testkit.Client {
 // redisCLI runs redis-cli and returns what it prints; a status that is not 0 ends the test.
 func redisCLI(t testing.TB, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*testkit.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*testkit.Patience)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, testkit.Need(t, "redis-cli"), args...).CombinedOutput()
 	if err != nil {

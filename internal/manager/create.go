@@ -45,10 +45,7 @@ func Create(ctx context.Context, conns []*Conn, plan Plan) error {
 			return err
 		}
 	}
-	if err := meetAll(conns); err != nil {
-		return err
-	}
-	if err := await(ctx, func() (bool, error) { return allKnow(conns, len(conns)) }); err != nil {
+	if err := meet(ctx, conns); err != nil {
 		return fmt.Errorf("the nodes did not find each other: %w", err)
 	}
 	if err := follow(ctx, conns, plan); err != nil {
@@ -61,6 +58,24 @@ func Create(ctx context.Context, conns []*Conn, plan Plan) error {
 		return fmt.Errorf("the cluster did not become healthy: %w", err)
 	}
 	return nil
+}
+
+// meetPeriod is how long introductions may take before they are repeated. A node gives a handshake up after its node timeout,
+// a second at least, and does not begin it again: on a busy machine that is soon.
+const meetPeriod = 3 * time.Second
+
+// meet introduces the nodes until all of them know each other.
+func meet(ctx context.Context, conns []*Conn) error {
+	var next time.Time
+	return await(ctx, func() (bool, error) {
+		if now := time.Now(); now.After(next) {
+			next = now.Add(meetPeriod)
+			if err := meetAll(conns); err != nil {
+				return false, err
+			}
+		}
+		return allKnow(conns, len(conns))
+	})
 }
 
 // meetAll introduces every node to all before it. One introduction each would do, as gossip does the rest; but gossip takes

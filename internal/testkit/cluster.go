@@ -105,12 +105,35 @@ func (top *Topology) form(t testing.TB, o ClusterOptions) {
 	for i, node := range top.Nodes {
 		node.Want(t, "+OK", "CLUSTER", "SET-CONFIG-EPOCH", strconv.Itoa(i+1))
 	}
-	for _, node := range top.Nodes[1:] {
-		top.Nodes[0].Want(t, "+OK", "CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(node.Port))
-	}
+	top.meet(t)
 	for i, primary := range o.Replicas {
 		top.Nodes[o.Primaries+i].MakeReplica(t, top.IDs[primary])
 	}
+}
+
+// meet makes all nodes known to node 0. A handshake is given up after the node timeout, and nobody begins it again: who is
+// still a stranger then is met once more.
+func (top *Topology) meet(t testing.TB) {
+	t.Helper()
+	var again time.Time
+	Eventually(t, Patience, func() error {
+		var strangers []*Server
+		for i, node := range top.Nodes[1:] {
+			if line, err := top.Nodes[0].Line(top.IDs[i+1]); err != nil || line.Has("handshake") {
+				strangers = append(strangers, node)
+			}
+		}
+		if len(strangers) == 0 {
+			return nil
+		}
+		if time.Now().After(again) {
+			again = time.Now().Add(2 * formTimeout)
+			for _, node := range strangers {
+				top.Nodes[0].Want(t, "+OK", "CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(node.Port))
+			}
+		}
+		return fmt.Errorf("%s has not met %v", top.Nodes[0], strangers)
+	})
 }
 
 // MakeReplica makes the node a replica of another, as soon as it knows it as a primary.

@@ -14,7 +14,7 @@ import (
 
 const (
 	stepWithin   = testkit.Patience     // what one step of a client may take
-	scriptWithin = 2 * testkit.Patience // what the script of a client may take
+	scriptWithin = 5 * testkit.Patience // what the script of a client may take
 )
 
 // place is where a client is run: one node, or a cluster of three primaries and three replicas.

@@ -44,8 +44,7 @@ func runTools(args []string, in io.Reader, out, errs io.Writer) int {
 		fmt.Fprintf(errs, "covey: %v\nSee: covey --help\n", err)
 		return 1
 	}
-	err = ctx.Run()
-	if err != nil {
+	if err := ctx.Run(); err != nil {
 		fmt.Fprintln(errs, "covey:", err)
 		return 1
 	}

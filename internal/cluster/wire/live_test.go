@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/covey-db/covey/internal/slot"
+	"github.com/covey-db/covey/internal/testkit"
 )
 
 // update makes the live tests store what redis-server sent and wrote as the fixtures of the other tests.
@@ -23,6 +24,20 @@ func lineOf(n *redisNode, id NodeID) string {
 		}
 	}
 	return ""
+}
+
+// awaitLine waits until the line of a node has what it should: the other side may not have read yet what we sent last.
+func awaitLine(n *redisNode, id NodeID, parts ...string) {
+	n.t.Helper()
+	testkit.Eventually(n.t, patience, func() error {
+		line := lineOf(n, id)
+		for _, part := range parts {
+			if !strings.Contains(line, part) {
+				return fmt.Errorf("CLUSTER NODES: %q, want %q", line, part)
+			}
+		}
+		return nil
+	})
 }
 
 // capture checks a packet of redis-server against our encoder: what was parsed is written as the same bytes.
@@ -65,9 +80,7 @@ func TestRealNodeTakesUsIn(t *testing.T) {
 	capture(t, "ping-first", ping)
 	us.awaitType(TypePing)
 	want := fmt.Sprintf("%s 127.0.0.1:%d@%d,host-1.example master - ", testID('f'), us.packet(0).Port, us.packet(0).BusPort)
-	if line := lineOf(n, testID('f')); !strings.HasPrefix(line, want) || !strings.HasSuffix(line, " connected") {
-		t.Errorf("CLUSTER NODES: %q, want %q", line, want)
-	}
+	awaitLine(n, testID('f'), want, " connected")
 	captureConf(n, "pair")
 	if hasAux(redisVersion(t)) {
 		for _, part := range []string{",nodename=first", ",shard-id=" + testID('d').String()} {
@@ -86,9 +99,7 @@ func TestRealNodeInvitesUs(t *testing.T) {
 	n.do("CLUSTER", "MEET", "127.0.0.1", fmt.Sprint(us.packet(0).Port), fmt.Sprint(us.packet(0).BusPort))
 	capture(t, "meet", us.awaitType(TypeMeet))
 	us.awaitType(TypePing)
-	if line := lineOf(n, testID('f')); !strings.Contains(line, " master - ") {
-		t.Errorf("CLUSTER NODES: %q", line)
-	}
+	awaitLine(n, testID('f'), testID('f').String(), " master - ")
 	n.mustNotComplain()
 }
 

@@ -27,6 +27,7 @@ func (vm *VM) openCoroutine() {
 		return n
 	}))
 	t.RawSetString("resume", L.NewFunction(func(L *lua.LState) int {
+		vm.checkCoroutine(L, "resume")
 		vm.enter(L)
 		nested := vm.watch.nested
 		n := resume(L)
@@ -37,6 +38,11 @@ func (vm *VM) openCoroutine() {
 			L.Push(lua.LString(reword(string(text))))
 		}
 		return n
+	}))
+	status := t.RawGetString("status").(*lua.LFunction).GFunction
+	t.RawSetString("status", L.NewFunction(func(L *lua.LState) int {
+		vm.checkCoroutine(L, "status")
+		return status(L)
 	}))
 	t.RawSetString("yield", L.NewFunction(func(L *lua.LState) int {
 		if L.Parent == nil {
@@ -71,5 +77,13 @@ func (vm *VM) checkBody(L *lua.LState, name string) {
 	if f, ok := L.Get(1).(*lua.LFunction); !ok || f.IsG {
 		c := call{L: L, vm: vm, name: name}
 		c.BadArg(0, "Lua function expected")
+	}
+}
+
+// checkCoroutine demands that the first argument is a coroutine.
+func (vm *VM) checkCoroutine(L *lua.LState, name string) {
+	if L.Get(1).Type() != lua.LTThread {
+		c := call{L: L, vm: vm, name: name}
+		c.BadArg(0, "coroutine expected")
 	}
 }

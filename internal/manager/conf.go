@@ -60,7 +60,7 @@ func movedPaths(conf, dir string) string {
 }
 
 func (l *Local) settings(n *localNode) string {
-	return fmt.Sprintf(`# A node of a local cluster. Change it as you like: it is written once.
+	return fmt.Sprintf(`# A node of a local cluster. Change it as you like: it is written once, but its paths follow the folder when that is moved.
 bind 127.0.0.1
 port %d
 dir %q

@@ -143,7 +143,7 @@ func TestFieldsWhoseTimeIsOver(t *testing.T) {
 
 // withFieldsOver sends a command to hashes in which the time of one or all of the fields is over, and asks what there is then.
 func (p *pair) withFieldsOver(t *testing.T, config, args []string) {
-	const within, nextMilli = 20 * time.Second, 2 * time.Millisecond
+	const within, behind = 20 * time.Second, 2 * time.Millisecond
 	for conn := range p.sut.conns {
 		for over := 1; over <= 3; over++ {
 			p.begin(t, &family{prelude: []string{"HSET h a 1 b 2 c 3", fmt.Sprintf("HPEXPIRE h 1 FIELDS %d %s", over, "a b c"[:2*over-1])}}, config)
@@ -154,7 +154,7 @@ func (p *pair) withFieldsOver(t *testing.T, config, args []string) {
 				}
 				return nil
 			})
-			testkit.Elapse(nextMilli) // at the very millisecond redis-server finds them still in place
+			testkit.Elapse(behind) // at the very millisecond redis-server finds them still in place
 			for _, next := range [][]string{args, {"HLEN", "h"}, {"HLEN", "{h}2"}, {"HKEYS", "h"}, {"HTTL", "h", "FIELDS", "3", "a", "b", "c"}, {"EXISTS", "h"}} {
 				p.step(t, conn, next)
 			}

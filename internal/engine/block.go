@@ -51,38 +51,23 @@ const (
 )
 
 // Timeout reads argument i as the timeout of a blocking command in seconds with a fraction, 0 for none; when it is no such
-// thing the error has been replied.
+// thing the error has been replied. It is a long double, as in Redis, so that the same texts are one.
 func (c *Ctx) Timeout(i int) (time.Duration, bool) {
-	seconds, ok := num.ParseFloat(c.Args[i])
+	seconds, ok := num.ParseLongDouble(c.Args[i])
 	if !ok {
-		c.Err(oddTimeout(c.Args[i]))
+		c.Err(errTimeoutNotFloat)
 		return 0, false
 	}
-	millis := seconds * 1000
-	if whole := math.Round(millis); whole != 0 && math.Abs(millis-whole) < 1e-6 {
-		millis = whole // 1.1 s are 1100 ms, not a little more
-	}
-	millis = math.Ceil(millis)
+	millis, ok := seconds.CeilTimes(1000)
 	switch {
-	case millis >= math.MaxInt64:
+	case !ok:
 		c.Err(errTimeoutRange)
 		return 0, false
 	case millis < 0:
 		c.Err(errTimeoutNegative)
 		return 0, false
 	}
-	return c.timeoutOf(int64(millis))
-}
-
-// oddTimeout says what is wrong with a timeout that is no float: Redis reads a long double, which goes further.
-func oddTimeout(arg []byte) string {
-	switch x, ok := num.ParseLongDouble(arg); {
-	case !ok:
-		return errTimeoutNotFloat
-	case x.IsNegative():
-		return errTimeoutNegative
-	}
-	return errTimeoutRange
+	return c.timeoutOf(millis)
 }
 
 // TimeoutMillis is Timeout for a number of milliseconds (XREAD BLOCK).

@@ -304,6 +304,8 @@ func TestTimeouts(t *testing.T) {
 		"9223372036854775":   "-ERR timeout is out of range",
 		"0.0001":             "*-1",
 		"1e-30":              "*-1",
+		"1e-400":             "*-1",
+		"1e-5000":            "-ERR timeout is not a float or out of range",
 		"1e-3":               "*-1",
 	} {
 		c.want("BLPOP k "+timeout, reply)

@@ -6,6 +6,7 @@ package num
 
 import (
 	"bytes"
+	"math"
 	"math/big"
 	"math/bits"
 	"strconv"
@@ -210,6 +211,29 @@ func (x LongDouble) Add(y LongDouble) LongDouble {
 		return LongDouble{negative: x.negative, class: infinite}
 	}
 	return x
+}
+
+// CeilTimes is the least whole number that is not below x*n, the product being a long double too; false when the product is
+// beyond the largest int64. One beyond the smallest is the smallest.
+func (x LongDouble) CeilTimes(n uint64) (whole int64, ok bool) {
+	high, low := bits.Mul64(x.size.frac, n)
+	size := normalized(high, low, x.size.exp+64)
+	switch {
+	case x.class != finite || size.exp >= 0 && size.frac != 0:
+		return math.MinInt64, x.negative
+	case size.exp <= -64 && x.negative || size.frac == 0:
+		return 0, true
+	case size.exp <= -64:
+		return 1, true
+	}
+	whole = int64(size.frac >> -size.exp)
+	switch isWhole := size.frac<<(64+size.exp) == 0; {
+	case x.negative:
+		return -whole, true
+	case isWhole:
+		return whole, true
+	}
+	return whole + 1, whole < math.MaxInt64
 }
 
 // normal is x with the highest bit set; x is not zero.

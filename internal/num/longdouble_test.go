@@ -2,6 +2,7 @@ package num
 
 import (
 	"bytes"
+	"math"
 	"math/big"
 	"strconv"
 	"strings"
@@ -78,6 +79,28 @@ func TestLongDoubleBounds(t *testing.T) {
 	} {
 		if c.sum.IsNaN() != c.nan || c.sum.IsInf() != c.inf {
 			t.Errorf("%s: NaN %v, infinite %v", c.sum.AppendHuman(nil), c.sum.IsNaN(), c.sum.IsInf())
+		}
+	}
+}
+
+func TestLongDoubleCeilTimes(t *testing.T) {
+	for text, want := range map[string]int64{
+		"0": 0, "-0": 0, "1.1": 1100, "0.0001": 1, "-0.0001": 0, "-0.001": 0, "-0.002": -1, "-1.0015": -1001, "1e-400": 1, "-1e-400": 0, "1e-4940": 1, "0x1p-16445": 1,
+		"0x7fffffffffffffp-3": 4503599627370495875, "9223372036854775.807": math.MaxInt64, "-1e300": math.MinInt64, "-inf": math.MinInt64,
+		"0.0000000000000000001": 1, "1.0010000000000000001": 1002, "9007199254740993.5": 9007199254740993500,
+	} {
+		x, ok := ParseLongDouble([]byte(text))
+		if !ok {
+			t.Fatalf("%s is no long double", text)
+		}
+		if got, ok := x.CeilTimes(1000); got != want || !ok && !x.IsNegative() {
+			t.Errorf("%s comes to %d, want %d", text, got, want)
+		}
+	}
+	for _, text := range []string{"9223372036854775.8075", "9223372036854775.808", "1e16", "1e4932", "inf"} {
+		x, _ := ParseLongDouble([]byte(text))
+		if got, ok := x.CeilTimes(1000); ok {
+			t.Errorf("%s comes to %d", text, got)
 		}
 	}
 }

@@ -138,3 +138,32 @@ func TestSortEqualWeights(t *testing.T) {
 		}
 	}
 }
+
+// What SORT stores has nodes of 8 KB, whatever the limit of nodes is, and is a listpack if the limit allows that.
+func TestSortStoresNodesAsRedis(t *testing.T) {
+	h := newHarness(t)
+	push := func(key string, n int) {
+		args := []string{"RPUSH", key}
+		for i := range n {
+			args = append(args, fmt.Sprintf("element:%06d", i))
+		}
+		h.args(args...)
+	}
+	push("long", 3000)
+	push("short", 300)
+	for _, c := range []struct {
+		limit     int64
+		key, want string
+		nodes     byte
+	}{
+		{-5, "long", "quicklist", 6}, {-5, "short", "listpack", 1}, {-2, "long", "quicklist", 6}, {-1, "short", "quicklist", 1}, {128, "short", "quicklist", 1},
+		{512, "short", "listpack", 1}, {5000, "long", "quicklist", 6},
+	} {
+		h.e.Settings.Encoding.ListSize.Store(c.limit)
+		h.args("SORT", c.key, "BY", "nosort", "STORE", "to")
+		encoding, dump := h.do("OBJECT ENCODING to").Text, h.do("DUMP to").Text
+		if nodes := dump[1]; encoding != c.want || nodes != c.nodes {
+			t.Errorf("with nodes of %d, %s is stored as a %s of %d nodes, want a %s of %d", c.limit, c.key, encoding, nodes, c.want, c.nodes)
+		}
+	}
+}

@@ -105,9 +105,14 @@ type ListMaker struct {
 	l      list.List
 }
 
+// makerFill limits the nodes of a list that is made, whatever is configured, as in Redis: 8 KB.
+const makerFill = -2
+
 // MakeList begins a list that will replace what is at a place.
 func MakeList(at Place, limits *Limits) ListMaker {
-	return ListMaker{at, limits, list.New(at.Part.Arena(), limits.fill())}
+	l := list.New(at.Part.Arena(), makerFill)
+	l.SetPlainMin(int(limits.ListPlain.Load()))
+	return ListMaker{at, limits, l}
 }
 
 // Add adds an element at the end. It may lie in any shard.

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"bytes"
+
 	"github.com/covey-db/covey/internal/config"
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/keyspace"
@@ -107,15 +109,44 @@ func parseRange(c *engine.Ctx, by zrangeBy, from, to int) (r zrange, ok bool) {
 	return r, true
 }
 
-// rank is the number of members before the end; after says whether those that it names count.
-func (l *lexBound) rank(z *object.ZSet, after bool) int {
+// rank is the number of members before the end, counted from the start of the set or back, from its end; after says whether
+// those that it names count.
+func (l *lexBound) rank(z *object.ZSet, after, back bool) int {
 	switch {
 	case l.end < 0:
 		return 0
 	case l.end > 0:
 		return z.Len()
 	}
-	return z.RankOfMember(l.member, after)
+	return z.RankOfMember(l.member, after, back)
+}
+
+// admits says whether a member is on the right side of the end: above it, or below it when it is the high end.
+func (l *lexBound) admits(m object.Member, high bool) bool {
+	var digits [20]byte
+	switch order := bytes.Compare(m.Text(digits[:0]), l.member); {
+	case l.end != 0:
+		return (l.end > 0) == high
+	case order == 0:
+		return !l.open
+	default:
+		return (order < 0) == high
+	}
+}
+
+// meets says whether the last member is not below the range of members, nor the first above it. When scores differ members
+// between them may belong to a range that does not meet the set so; it is empty nevertheless, as in Redis.
+func (r *zrange) meets(z *object.ZSet) bool {
+	if z.Len() == 0 {
+		return false
+	}
+	last, first := z.At(z.Len()-1, true), z.At(0, false)
+	lowest, _ := first.Get()
+	if !r.high.admits(lowest, true) {
+		return false
+	}
+	highest, _ := last.Get()
+	return r.low.admits(highest, false)
 }
 
 // ranks are the ranks of the range from low to high, without high. Ranks as such count from the other end in reverse.
@@ -124,7 +155,10 @@ func (r *zrange) ranks(z *object.ZSet, reverse bool) (low, high int) {
 	case byScore:
 		low, high = z.RankOfScore(r.min.score, r.min.open), z.RankOfScore(r.max.score, !r.max.open)
 	case byLex:
-		low, high = r.low.rank(z, r.low.open), r.high.rank(z, !r.high.open)
+		if !r.meets(z) {
+			return 0, 0
+		}
+		low, high = r.low.rank(z, r.low.open, reverse), r.high.rank(z, !r.high.open, reverse)
 	default:
 		n := int64(z.Len())
 		start, stop := r.start, r.stop
@@ -206,17 +240,41 @@ func (q *zrangeCommand) ranks(z *object.ZSet) (first, n int) {
 	if q.by != byRank {
 		skip = q.offset
 	}
-	if skip < 0 || skip >= int64(high-low) {
+	if low == high || skip < 0 || skip >= int64(z.Len()) {
 		return 0, 0
 	}
-	n = high - low - int(skip)
+	first = low + int(skip)
+	if q.reverse {
+		first = high - 1 - int(skip)
+	}
+	if n = high - low - int(skip); n <= 0 {
+		if n = q.beyond(z, first); n == 0 {
+			return 0, 0
+		}
+	}
 	if q.by != byRank && q.limit >= 0 {
 		n = int(min(q.limit, int64(n)))
 	}
-	if q.reverse {
-		return high - 1 - int(skip), n
+	return first, n
+}
+
+// beyond is the number of members to reply from a rank on that the offset has led to beyond the range: those of a range of
+// members that belong to it, as Redis does not look at what it skips. There are some only when scores differ.
+func (q *zrangeCommand) beyond(z *object.ZSet, rank int) (n int) {
+	if q.by != byLex || rank < 0 || rank >= z.Len() {
+		return 0
 	}
-	return low + int(skip), n
+	end := &q.high
+	if q.reverse {
+		end = &q.low
+	}
+	for it := z.At(rank, q.reverse); it.Valid(); it.Next() {
+		if m, _ := it.Get(); !end.admits(m, !q.reverse) {
+			break
+		}
+		n++
+	}
+	return n
 }
 
 func cmdZRange(c *engine.Ctx, form zrangeForm) {

@@ -92,18 +92,22 @@ func (z *ZSet) RankOfScore(score float64, after bool) int {
 }
 
 // RankOfMember is the number of members that are lower as bytes; with after, or the same. It makes sense only when all
-// scores are the same.
-func (z *ZSet) RankOfMember(member []byte, after bool) int {
+// scores are the same: where they are not, a small set is searched from the start, or back, from the end, as in Redis.
+func (z *ZSet) RankOfMember(member []byte, after, back bool) int {
 	if z.isBig {
 		return z.big.tree.RankOfMember(member, after)
 	}
 	if z.small == nil {
 		return 0
 	}
-	return packRank(z.small, func(pos int) bool {
+	before := func(pos int) bool {
 		order := comparePacked(z.small, pos, member)
 		return order < 0 || after && order == 0
-	})
+	}
+	if back {
+		return packRankBack(z.small, before)
+	}
+	return packRank(z.small, before)
 }
 
 // ZSetIter walks along the members of a sorted set. A change of the part ends its life.

@@ -48,6 +48,15 @@ func packRank(lp []byte, before func(pos int) bool) (n int) {
 	return n
 }
 
+// packRankBack counts the members up to the last one for which before is true.
+func packRankBack(lp []byte, before func(pos int) bool) (n int) {
+	n = listpack.Len(lp) / 2
+	for pos := listpack.Prev(lp, listpack.Last(lp)); pos != 0 && !before(pos); pos = packPrev(lp, pos) {
+		n--
+	}
+	return n
+}
+
 // packIndex is the rank of the member at a position.
 func packIndex(lp []byte, pos int) (rank int) {
 	for at := listpack.First(lp); at != pos; at = packNext(lp, at) {

@@ -28,6 +28,17 @@ func (s *Saver) Sweep() {
 	}
 }
 
+// Try makes a file where saves make theirs, and removes it.
+func (s *Saver) Try() error {
+	set := s.opts.Settings()
+	f, err := vfs.CreateTemp(s.fs, set.Dir, tempBefore, tempAfter(set.File))
+	if err != nil {
+		return err
+	}
+	_ = f.Close() // it is empty
+	return s.fs.Remove(f.Name())
+}
+
 // LoadOptions say how the data file is read at the start.
 type LoadOptions struct {
 	Context context.Context          // its end gives the load up

@@ -3,8 +3,6 @@ package server
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/covey-db/covey/internal/config"
@@ -71,15 +69,8 @@ func (s *Server) tryDir() {
 	if len(s.store.Value("save").SavePoints()) == 0 {
 		return
 	}
-	path := filepath.Join(s.store.String("dir"), fmt.Sprintf("temp-try-%d", os.Getpid()))
-	f, err := s.fs.Create(path)
-	if err != nil {
+	if err := s.saver.Try(); err != nil {
 		s.log.Warn("Nothing can be saved here; set dir to a directory that the server may write to, or turn saving off (save \"\")", "reason", err)
-		return
-	}
-	_ = f.Close() // it is empty
-	if err := s.fs.Remove(path); err != nil {
-		s.log.Warn("A file of no use stays", "path", path, "reason", err)
 	}
 }
 

@@ -20,7 +20,7 @@ func setHandlers() map[string]engine.Handler {
 		"scard":       {Run: cmdSCard},
 		"smembers":    {Run: func(c *engine.Ctx) { cmdSInter(c, 0) }},
 		"sscan":       {Run: cmdSScan},
-		"spop":        {Run: cmdSPop},
+		"spop":        {Run: cmdSPop, Count: 2},
 		"srandmember": {Run: cmdSRandMember},
 		"sinter":      {Run: func(c *engine.Ctx) { cmdSInter(c, 0) }},
 		"sintercard":  {Run: cmdSInterCard},

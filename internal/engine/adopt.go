@@ -40,12 +40,12 @@ func (s *Session) ProcessOwn(w *Worker, in []byte) (used int, buf []byte) {
 	return used, buf
 }
 
-// MoreRoom is how much room input should get behind so many bytes that are here: as much as the argument that is arriving
-// needs, but never more than doubles what has really arrived, nor less than least.
+// MoreRoom is how much room input should get behind so many bytes that are here: as much as the long argument that is
+// arriving needs, but not much more than doubles what has really arrived. When there is none it is least, or more where many have come.
 func (s *Session) MoreRoom(have, least int) int {
 	need := s.Need()
-	if need == 0 {
-		return least
+	if need == 0 || have-s.Behind()+need < least {
+		return max(least, have/8) // many short ones arrive
 	}
 	const page = 4096 // a value that takes its buffer over may need one more; see mem.Arena.Adopt
 	if have+need >= adoptMin {

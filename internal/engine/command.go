@@ -21,6 +21,9 @@ type Handler struct {
 	WholeIf func(args [][]byte) bool
 	// Flags tells the flags of a command that depend on its arguments: what a script says of itself. It may be nil.
 	Flags func(args [][]byte, row spec.Flag) spec.Flag
+	// Count is which argument says how many elements of the value of its first key the command takes, 0 for none. It may be
+	// missing.
+	Count int
 	// Aside says that Run may call Ctx.Aside.
 	Aside bool
 }
@@ -44,7 +47,8 @@ type Command struct {
 	aside        bool // waits for others who take shard locks
 	edits        bool // may change a value in place: it waits while a snapshot copies the value
 	runsCode     bool // a script or function: MONITOR shows it before what it calls
-	weighty      bool // it may take long
+	weighty      bool // it may take long, as its row has it
+	count        int  // see Handler.Count
 }
 
 // Register binds rows to handlers, once, before the first session. A handler without a row is a mistake of ours; its row need
@@ -90,6 +94,7 @@ func newCommand(r *spec.Row, h Handler) *Command {
 		Row:          r,
 		run:          h.Run,
 		scope:        h.Scope,
+		count:        h.Count,
 		wholeIf:      h.WholeIf,
 		flagsOf:      h.Flags,
 		aside:        h.Aside,

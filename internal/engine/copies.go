@@ -41,14 +41,12 @@ func (c *Ctx) waitForCopy() (waits, suspended bool) {
 	if !c.S.primaryLink {
 		w := c.Suspend(WaitWork, 0, nil, nil)
 		resume = func() { w.Resume(nil) } // not before the shard is unlocked
-		c.e.unlockSet(c.held)
-		c.held = 0
+		c.unlockHeld()
 		return true, true
 	}
 	made := make(chan struct{})
 	resume = func() { close(made) }
-	c.e.unlockSet(c.held)
-	c.held = 0
+	c.unlockHeld()
 	<-made
 	return true, false
 }

@@ -25,6 +25,7 @@ type Ctx struct {
 	held     uint64 // shards locked by this command
 	hold     *hold  // of the script, or of the transaction with scripts, that the command is part of
 	busy     bool   // a script holds the shards for long: the command is refused
+	taken    bool   // the shards are marked as taken for long
 	inExec   bool   // the locks belong to EXEC, and so does the end of the effect block
 	logging  bool   // effects are wanted
 	explicit bool   // the handler gave the effect itself

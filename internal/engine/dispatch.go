@@ -285,7 +285,7 @@ func (c *Ctx) run(cmd *Command) (again bool) {
 		c.refusedHere(cmd)
 		return false
 	}
-	if cmd.weighty && c.leaves(cmd) {
+	if len(c.Args) >= manyWords && c.leavesNow() || cmd.weighty && c.leaves(cmd) {
 		return true
 	}
 	if c.lockUnlessPaused(set, cmd.write || cmd.mayReplicate) {
@@ -299,6 +299,10 @@ func (c *Ctx) run(cmd *Command) (again bool) {
 		c.refusedHere(cmd)
 		c.unlock()
 		return false
+	}
+	if cmd.count > 0 && len(c.Args) > cmd.count && c.takesMany(cmd) && c.leavesNow() {
+		c.unlock()
+		return true
 	}
 	if len(c.keys) > 1 {
 		c.warmKeys()
@@ -316,18 +320,17 @@ func (c *Ctx) run(cmd *Command) (again bool) {
 }
 
 // lockUnlessPaused takes the locks of a command. A pause that began meanwhile holds a write here: once the pause is seen by
-// whoever takes the same locks, no write is under way any more. A write also waits here for a snapshot that copies a value.
-// true says that the session is suspended, without locks.
+// whoever takes the same locks, no write is under way any more. A write also waits here for a snapshot that copies a value,
+// and a loop for whoever has a shard for long. true says that the session is suspended, without locks, or for another thread.
 func (c *Ctx) lockUnlessPaused(set uint64, write bool) bool {
 	for {
-		if !c.lockForClient(set) {
-			return false
+		if taken, again := c.lockForClient(set); !taken {
+			return again
 		}
 		c.held = set
 		switch {
 		case c.pausedFor(write):
-			c.e.unlockSet(set)
-			c.held = 0
+			c.unlockHeld()
 			if c.pauseHere() {
 				return true
 			}

@@ -190,7 +190,8 @@ type Shard struct {
 	watch   watchers
 	blocked blocked
 	tracked map[string]readers // who has read which key; nil until somebody tracks
-	_       [64]byte           // keeps neighbours' locks on other cache lines
+	taken   taken
+	_       [64]byte // keeps neighbours' locks on other cache lines
 }
 
 // allShards is the lock set of the whole keyspace.

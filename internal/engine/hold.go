@@ -27,6 +27,7 @@ type hold struct {
 		sync.Mutex
 		over   bool
 		done   chan struct{}  // closed at the end; nil while nobody waits
+		parked []Wait         // sessions that are resumed then
 		script *ScriptOptions // of the script that runs, nil between two of a transaction
 		args   [][]byte
 	}
@@ -76,7 +77,12 @@ func (h *hold) finish() {
 	if h.mu.done != nil {
 		close(h.mu.done)
 	}
+	parked := h.mu.parked
+	h.mu.parked = nil
 	h.mu.Unlock()
+	for _, w := range parked {
+		w.Resume(nil)
+	}
 }
 
 // Texts for those who meet a script that runs for long.
@@ -99,22 +105,42 @@ func (e *Engine) busyAfter() time.Duration {
 	return time.Duration(e.Settings.BusyAfter.Load()) * time.Millisecond
 }
 
-// lockForClient takes the locks of a client's command; false when it has been refused because a script runs for long.
-func (c *Ctx) lockForClient(set uint64) bool {
+// lockForClient takes the locks of a client's command. Where it does not, the command is given again when its session goes on,
+// or else it has been refused because a script runs for long.
+func (c *Ctx) lockForClient(set uint64) (taken, again bool) {
 	c.busy = false
 	for {
-		h := c.e.lockUnlessHeld(set, c.hold)
+		var h *hold
+		if c.W.Shared {
+			var s *Shard
+			if h, s = c.e.lockUnlessTaken(set, c.hold); s != nil {
+				if c.parkAt(s) {
+					return false, true
+				}
+				continue
+			}
+		} else {
+			h = c.e.lockUnlessHeld(set, c.hold)
+		}
 		if h == nil {
-			return true
+			if c.W.OwnTime != nil {
+				c.e.takeForLong(set)
+				c.taken = true
+			}
+			c.S.parks = 0
+			return true, false
 		}
 		limit := c.e.busyAfter()
 		if c.S.primaryLink {
 			limit = 0
 		}
+		if c.W.Shared && c.parkBehind(h, limit) {
+			return false, true
+		}
 		if h.await(limit) {
 			c.busy = true
 			c.Err(h.busyText())
-			return false
+			return false, false
 		}
 	}
 }

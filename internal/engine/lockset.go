@@ -74,9 +74,19 @@ func (c *Ctx) unlock() {
 	if c.e.Settings.maxMemory.Load() > 0 {
 		c.e.publish(c.held)
 	}
-	c.e.unlockSet(c.held)
-	c.held = 0
+	c.unlockHeld()
 	c.serveLate()
+}
+
+// unlockHeld is unlock without what comes with the end of a command.
+func (c *Ctx) unlockHeld() {
+	if c.taken {
+		c.taken = false
+		c.e.giveBack(c.held)
+	} else {
+		c.e.unlockSet(c.held)
+	}
+	c.held = 0
 }
 
 // publish brings UsedMemory up to date with the shards of a set, which are locked.

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/covey-db/covey/internal/num"
 	"github.com/covey-db/covey/internal/spec"
 )
 
@@ -111,12 +112,43 @@ func (c *Ctx) leaves(cmd *Command) bool {
 	return true
 }
 
+const (
+	// manyWords is from how many arguments on a command is left to another thread before they are even collected: each of them is
+	// at least an element that is looked for.
+	manyWords = 4096
+	// manyElements is the same for elements that a command takes out of a value: each costs some 100 to 500 ns.
+	manyElements = 2048
+)
+
+// leavesNow leaves a command, which is about to do much, to another thread; false when it is on one already.
+func (c *Ctx) leavesNow() bool {
+	c.S.long = c.S.long || c.W.Shared
+	return c.W.Shared
+}
+
+// takesMany says whether a command with a count is about to take many elements; its shard is locked.
+func (c *Ctx) takesMany(cmd *Command) bool {
+	if n, ok := num.ParseInt(c.Args[cmd.count]); !ok || n < manyElements || len(c.keys) == 0 {
+		return false
+	}
+	rec, ok := c.Part(0).Find(c.S.db, &c.keys[0])
+	if !ok || !rec.IsRoot() {
+		return false
+	}
+	_, elements := rec.Root()
+	return elements >= manyElements
+}
+
 // leavesAll is leaves for the commands of a transaction.
 func (c *Ctx) leavesAll(m *multi) bool {
 	args, cmd := c.Args, c.Cmd
 	defer func() { c.Args, c.Cmd = args, cmd }()
 	for i := range m.queue {
-		if q := &m.queue[i]; q.cmd.weighty {
+		q := &m.queue[i]
+		if len(q.args) >= manyWords && c.leavesNow() {
+			return true
+		}
+		if q.cmd.weighty {
 			c.load(q)
 			if q.cmd.keyed {
 				c.findKeys(q.cmd)

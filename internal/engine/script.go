@@ -100,8 +100,8 @@ func (s *Script) publish() {
 	c := s.c
 	s.hold.runs(&s.opts, c.Args)
 	c.W.running.Store(s.hold)
-	c.e.unlockSet(c.held)
-	c.held, s.in.held = 0, 0
+	c.unlockHeld()
+	s.in.held = 0
 }
 
 // Widen ends the brief part of a run: others must not wait for its mutexes any longer.
@@ -183,8 +183,7 @@ func (s *Script) end() {
 	}
 	c.commitEffects()
 	c.letGo()
-	c.e.unlockSet(c.held)
-	c.held = 0
+	c.unlockHeld()
 	c.serveLate()
 }
 

@@ -67,6 +67,7 @@ type Session struct {
 	replyMode   replyMode
 	more        bool   // Process stopped before it had seen all input
 	long        bool   // and that before a command that is known to take long
+	parks       uint8  // how often the command under way has waited for a shard that was taken
 	written     Offset // log offset behind the last write, for WAIT and the gate
 
 	multi    *multi // queued transaction, nil outside
@@ -233,6 +234,10 @@ func (s *Session) Process(w *Worker, in []byte) int {
 	used := 0
 	s.more, s.long = true, false
 	s.memory.query = len(in)
+	s.parser.Limits.Patience = 0
+	if w.Shared {
+		s.parser.Limits.Patience = manyWords
+	}
 	if recent := &s.e.ClientMemory.recent.in; int64(len(in)) > recent.Load() {
 		raise(recent, int64(len(in)))
 	}
@@ -247,7 +252,8 @@ func (s *Session) Process(w *Worker, in []byte) int {
 			break
 		}
 		if n == 0 {
-			s.more = false
+			s.long = s.parser.Waits()
+			s.more = s.long
 			break
 		}
 		if len(c.Args) > 0 {

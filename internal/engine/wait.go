@@ -172,8 +172,7 @@ func (w *waitState) cancel(s *Session) {
 func (c *Ctx) pauseHere() bool {
 	w := c.Suspend(WaitPause, 0, nil, nil)
 	if !c.e.Pause.wait(c.S, func() { w.Resume(nil) }) {
-		c.S.wait.token.Add(1)
-		c.S.wake()
+		c.S.unpark()
 		return false
 	}
 	return true

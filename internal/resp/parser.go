@@ -36,6 +36,7 @@ type Limits struct {
 	MaxBulk         int64 // bytes of one argument, proto-max-bulk-len; links from a master take math.MaxInt64
 	MaxArgs         int64 // arguments of one command; 2^31-1
 	MaxInline       int   // bytes of an inline command, and of the header line of a command or argument; 65536
+	Patience        int64 // a command with so many arguments is not returned, see Waits; 0 for no such number
 	Unauthenticated bool  // the connection has still to authenticate: 10 arguments of 16384 bytes are enough
 }
 
@@ -66,6 +67,9 @@ func (p *Parser) Reset() { *p = Parser{Limits: p.Limits} }
 // Need is how many bytes are known to be missing of the argument that Parse waits for, line end included; 0 when that is
 // unknown. It repeats what the client announced, which is a hint for the size of the next read and no reason to allocate.
 func (p *Parser) Need() int { return p.missing }
+
+// Waits says whether the last Parse stopped before a command that is there as a whole, because Limits.Patience says so.
+func (p *Parser) Waits() bool { return p.pos > 0 && p.seen == p.total && p.total > 0 }
 
 // Behind is how many bytes at the start of the buffer are done with while Parse waits for the rest of an argument: headers,
 // and arguments that are there from end to end.
@@ -201,6 +205,9 @@ func (p *Parser) resume(buf []byte, cmd *Command) (n int, err error) {
 		if ok, err := p.argument(buf); !ok {
 			return 0, err
 		}
+	}
+	if p.Limits.Patience > 0 && p.total >= p.Limits.Patience {
+		return 0, nil
 	}
 	n = p.pos
 	collect(buf, cmd, int(p.total))

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"iter"
+	"math"
 	"net"
 	"os"
 	"slices"
@@ -249,7 +250,7 @@ func (c *conn) CloseSoon(flush bool) {
 		case c.away:
 			c.later = append(c.later, func(*engine.Worker) { c.CloseSoon(flush) })
 		default:
-			if flush && !r.flush(c) {
+			if flush && !r.flushUpTo(c, math.MaxInt) {
 				return
 			}
 			r.close(c)

@@ -213,3 +213,103 @@ func TestCloseDuringAKnownLongCommand(t *testing.T) {
 		}
 	})
 }
+
+// A command that is about to do much leaves its loop the first time too: one with a count takes many elements out of a value
+// that has so many, one with many arguments looks at each.
+func TestCommandThatIsAboutToDoMuchLeavesItsLoop(t *testing.T) {
+	const many = 10_000
+	elements := make([]string, many)
+	for i := range elements {
+		elements[i] = "element:" + strconv.Itoa(i)
+	}
+	onEach(t, 1, func(t *testing.T, d *door) {
+		c := d.dial()
+		c.Do(t, append([]string{"RPUSH", "much"}, elements...)...)
+		c.Do(t, "RPUSH", "little", "a", "b")
+		for _, one := range []struct {
+			words []string
+			aside int32
+		}{
+			{[]string{"RPOP", "much"}, 0},
+			{[]string{"RPOP", "much", "10"}, 0},
+			{[]string{"RPOP", "much", strconv.Itoa(many)}, 1},
+			{[]string{"RPOP", "little", strconv.Itoa(many)}, 0},
+			{[]string{"RPOP", "missing", strconv.Itoa(many)}, 0},
+			{append([]string{"SADD", "s"}, elements[:10]...), 0},
+			{append([]string{"SADD", "s"}, elements...), 1},
+		} {
+			d.aside.Store(0)
+			c.Want(t, "+OK", one.words...)
+			if n := d.aside.Load(); n != one.aside {
+				t.Errorf("%s with %d arguments: %d ran aside, want %d", one.words[0], len(one.words)-1, n, one.aside)
+			}
+			d.awayAre(0)
+		}
+	})
+}
+
+// Whoever needs a shard that a long command has waits without the loop: the loop keeps its runner, and serves others.
+func TestNobodyOnALoopWaitsForALongCommandsShard(t *testing.T) {
+	onEach(t, 1, func(t *testing.T, d *door) {
+		d.learn("BITCOUNT", "k")
+		c, other := d.dial(), d.dial()
+		other.Want(t, "+PONG", "PING")
+		runner := d.loops.loops[0].tid.Load()
+		for range knownRuns {
+			if err := c.Send("BITCOUNT", "k"); err != nil {
+				t.Fatal(err)
+			}
+			d.beganAside()
+			var waiting []*testkit.Client
+			for range 3 {
+				w := d.dial()
+				if err := w.Send("SET", "k", "v"); err != nil {
+					t.Fatal(err)
+				}
+				waiting = append(waiting, w)
+				other.Want(t, "+PONG", "PING")
+			}
+			d.awayAre(1)
+			waiting[0].Close()
+			d.count.end <- struct{}{}
+			c.Next(t)
+			for _, w := range waiting[1:] {
+				if v := w.Next(t); v.Text != "OK" {
+					t.Fatalf("got %v", v)
+				}
+				w.Close()
+			}
+		}
+		if d.loops.loops[0].tid.Load() != runner {
+			t.Error("the loop has another runner")
+		}
+	})
+}
+
+// A script that holds its shards is waited for in the same way, on a loop of its own thread.
+func TestNobodyOnALoopWaitsForAScript(t *testing.T) {
+	onEach(t, 1, func(t *testing.T, d *door) {
+		d.learn(lengthy...)
+		c, other, waiting := d.dial(), d.dial(), d.dial()
+		if err := c.Send(lengthy...); err != nil {
+			t.Fatal(err)
+		}
+		d.beganAside()
+		runner := d.loops.loops[0].tid.Load()
+		if err := waiting.Send("SET", "k", "v"); err != nil {
+			t.Fatal(err)
+		}
+		other.Want(t, "+PONG", "PING")
+		d.awayAre(1)
+		d.count.end <- struct{}{}
+		if v := c.Next(t); v.Text != "done" {
+			t.Fatalf("got %v", v)
+		}
+		if v := waiting.Next(t); v.Text != "OK" {
+			t.Fatalf("got %v", v)
+		}
+		if d.loops.loops[0].tid.Load() != runner {
+			t.Error("the loop has another runner")
+		}
+	})
+}

@@ -24,6 +24,7 @@ type door struct {
 	addr  string
 	long  *longCommand
 	count *longCommand
+	aside atomic.Int32 // how many RPOP and SADD ran on a thread without other clients
 }
 
 // longCommand is LOLWUT in these tests: it says that it has begun and ends when it is told to. That makes a command as long
@@ -72,6 +73,8 @@ func open(t testing.TB, o Options) *door {
 	handlers := map[string]engine.Handler{
 		"lolwut":   {Run: d.long.run},
 		"bitcount": {Run: d.count.run},
+		"rpop":     {Run: d.noteAside, Count: 2},
+		"sadd":     {Run: d.noteAside},
 		// PSYNC in these tests gives the raw connection to an echo.
 		"psync": {Run: func(c *engine.Ctx) { c.Hijack(echo(c.S)) }},
 		"wait":  {Run: func(c *engine.Ctx) { c.Suspend(engine.WaitAcks, 0, func(c *engine.Ctx) { c.ReplyInt(0) }, nil) }},
@@ -86,6 +89,14 @@ func open(t testing.TB, o Options) *door {
 	t.Cleanup(func() { loops.Close(); holdsNothing(t, d.e) })
 	d.addr = d.listen("127.0.0.1")
 	return d
+}
+
+// noteAside is RPOP and SADD in these tests.
+func (d *door) noteAside(c *engine.Ctx) {
+	if !c.W.Shared {
+		d.aside.Add(1)
+	}
+	c.OK()
 }
 
 func echo(s *engine.Session) func(raw engine.Raw, unread []byte) {

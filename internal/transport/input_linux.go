@@ -28,12 +28,15 @@ func (r *runner) read(c *conn) bool {
 		if !mine {
 			return false
 		}
-		if !some || c.closed || c.away || len(c.in) < behindBytesMin || c.s.Need() == 0 || !c.wantsInput() {
+		if !some || c.closed || c.away || len(c.in) < behindBytesMin || c.s.Need() < readBytes || !c.wantsInput() {
 			return true
 		}
 	}
 	return true
 }
+
+// shortBytesMax is how much is read at once where short arguments arrive, each of which has to be found: some 500 µs of work.
+const shortBytesMax = 256 << 10
 
 // readOnce is one read; some says that it brought something.
 func (r *runner) readOnce(c *conn) (some, mine bool) {
@@ -43,6 +46,9 @@ func (r *runner) readOnce(c *conn) (some, mine bool) {
 		buf = buf[carried:]
 	} else {
 		buf = r.room(c)
+		if c.s.Need() < readBytes {
+			buf = buf[:min(len(buf), shortBytesMax)]
+		}
 	}
 	n, errno := rawRead(c.fd, buf)
 	if errno != 0 || n <= 0 {

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -328,7 +329,7 @@ func (r *runner) shut() {
 	l.letters = nil
 	for c := range l.conns.all() {
 		if !c.away {
-			r.flush(c)
+			r.flushUpTo(c, math.MaxInt)
 			r.close(c)
 		}
 	}

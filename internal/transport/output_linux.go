@@ -124,18 +124,25 @@ func (r *runner) send(c *conn, b []byte) int {
 	return n
 }
 
-// flush sends what is kept; false when the connection ended. It asks for an event when the socket is full.
-func (r *runner) flush(c *conn) bool {
+// flushBytesMax is about how much is sent to one client in one go: the kernel copies it in 500 µs.
+const flushBytesMax = 2 << 20
+
+// flush sends what is kept, or a part of it; false when the connection ended. It asks for an event when something is left.
+func (r *runner) flush(c *conn) bool { return r.flushUpTo(c, flushBytesMax) }
+
+// flushUpTo is flush for about so many bytes.
+func (r *runner) flushUpTo(c *conn, most int) bool {
 	if c.gated || c.ring.sending > 0 { // what is under way comes first
 		r.gear.rearm(c)
 		return true
 	}
-	for len(c.out) > 0 {
+	for sent := 0; len(c.out) > 0 && sent < most; {
 		first := c.out[0]
 		n := r.send(c, first.bytes[c.outSkip:])
 		if n < 0 {
 			return false
 		}
+		sent += n
 		c.outLen -= n
 		c.outSkip += n
 		if c.outSkip < len(first.bytes) {

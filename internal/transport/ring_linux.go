@@ -295,8 +295,9 @@ func (g *ringGear) later(c *conn) {
 	}
 }
 
-// bulk says that a value is arriving which is better read straight to where it stays.
-func (c *conn) bulk() bool { return len(c.in) > 0 && c.s.Need() >= bulkBytesMin }
+// bulk says that a value is arriving which is better read straight to where it stays, or so many short ones that others wait
+// for them.
+func (c *conn) bulk() bool { return len(c.in) > 0 && max(c.s.Need(), len(c.in)) >= bulkBytesMin }
 
 func (g *ringGear) reply(r *runner, c *conn, b []byte) int {
 	if g.underWay == 0 {

@@ -103,7 +103,7 @@ func rename(c *engine.Ctx, onlyNew bool) bool {
 	}
 	if c.Part(0) == c.Part(1) {
 		c.Part(0).Rename(c.DB(), from, to)
-	} else {
+	} else if !c.Part(0).GiveString(c.DB(), from, c.Part(1), to) {
 		rec, _ := c.Part(0).Find(c.DB(), from)
 		putCopy(c, c.Place(1), rec, rec.Clock())
 		c.Part(0).Delete(c.DB(), from)
@@ -231,9 +231,7 @@ func cmdMove(c *engine.Ctx) {
 		c.ReplyInt(0)
 		return
 	}
-	rec, _ := c.Part(0).Find(c.DB(), c.Key(0))
-	putCopy(c, object.Place{Part: c.Part(0), DB: db, Key: c.Key(0)}, rec, rec.Clock())
-	c.Part(0).Delete(c.DB(), c.Key(0))
+	c.Part(0).Move(c.DB(), c.Key(0), db, c.Key(0))
 	c.Changed(0)
 	c.Notify(config.EventGeneric, "move_from", 0)
 	c.InDB(db, func() {

@@ -85,7 +85,7 @@ func TestRename(t *testing.T) {
 		RENAMENX c d -> :1
 	`)
 	h.effects()
-	for _, size := range []int{1, 44, 45, 300, 40 << 10, 300 << 10} { // inline, wide, blobs
+	for _, size := range []int{1, 44, 45, 300, 40 << 10, 300 << 10, 3 << 20} { // inline, wide, blobs, a mapping
 		value := strings.Repeat("x", size)
 		h.args("SET", "{slot}a", value)
 		h.want("RENAME {slot}a {slot}b", "+OK")

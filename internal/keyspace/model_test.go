@@ -630,14 +630,14 @@ func (m *machine) doExpireDue(t *rapid.T) {
 
 func (m *machine) doRename(t *rapid.T) {
 	db, from := m.draw(t)
-	_, to := m.draw(t)
+	toDB, to := m.draw(t)
 	e, had := m.model[id{db, from}]
-	if m.p.Rename(db, m.key(from), m.key(to)) != had {
+	if m.p.Move(db, m.key(from), toDB, m.key(to)) != had {
 		m.fail("%d/%q: rename says %v", db, from, !had)
 	}
-	if had && from != to {
+	if had && (from != to || db != toDB) {
 		m.forget(db, from)
-		m.model[id{db, to}] = e
+		m.model[id{toDB, to}] = e
 	}
 }
 

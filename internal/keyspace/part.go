@@ -189,29 +189,62 @@ func (p *Part) take(d *database, at *place) outside {
 
 // Rename gives the key from the name to, which must be of the same part, together with its value, expiry and stamp. What
 // to had is dropped. It is false when there is no key from. Neither name may lie in the arena.
-func (p *Part) Rename(db int, from, to *Key) bool {
+func (p *Part) Rename(db int, from, to *Key) bool { return p.Move(db, from, db, to) }
+
+// Move is Rename into another database, or the same.
+func (p *Part) Move(db int, from *Key, toDB int, to *Key) bool {
 	rec, ok := p.Find(db, from)
 	if !ok {
 		return false
 	}
 	p.beforeChange(p.dbs[db], p.table(db, from.Slot), rec)
-	if string(from.Bytes) == string(to.Bytes) {
+	if db == toDB && string(from.Bytes) == string(to.Bytes) {
 		return true
 	}
-	clock, keep := p.clock, p.keep
-	p.clock, p.keep = rec.Clock(), false
-	p.put(db, to, value{head: rec.b[0], flags: rec.flags() & (isBlob | isRoot), bytes: rec.inline()}, rec.ExpireAt())
-	p.clock, p.keep = clock, keep
+	p.putAs(rec, toDB, to, value{head: rec.b[0], flags: rec.flags() & (isBlob | isRoot), bytes: rec.inline()})
 
 	d, t := p.dbs[db], p.table(db, from.Slot)
 	at := p.locate(t, from)
 	p.take(d, &at)
 	p.remove(t, &at)
 	if p.dropper != nil {
-		if moved, ok := p.Find(db, to); ok && p.dropper.DueAt(moved) != NotDue {
+		if moved, ok := p.Find(toDB, to); ok && p.dropper.DueAt(moved) != NotDue {
 			p.Schedule(to, p.dropper.DueAt(moved))
 		}
 	}
+	return true
+}
+
+// putAs sets a key to a value, with the expiry and the stamp of a record.
+func (p *Part) putAs(rec Rec, db int, k *Key, v value) {
+	clock, keep := p.clock, p.keep
+	p.clock, p.keep = rec.Clock(), false
+	p.put(db, k, v, rec.ExpireAt())
+	p.clock, p.keep = clock, keep
+}
+
+// GiveString is Rename to a key of another part, for a long string, whose bytes stay where they are: their mapping becomes one
+// of that part. It is false, and nothing happens, for any other value, and for one that a snapshot reads.
+func (p *Part) GiveString(db int, from *Key, other *Part, to *Key) bool {
+	rec, ok := p.Find(db, from)
+	if !ok || rec.Type() != TypeString || rec.flags()&isBlob == 0 {
+		return false
+	}
+	ref, room, length := rec.blob()
+	if room <= mem.MappedMin {
+		return false
+	}
+	d, t := p.dbs[db], p.table(db, from.Slot)
+	p.beforeChange(d, t, rec)
+	if p.isPinned(rec) {
+		return false
+	}
+	var handle [handleBytes]byte
+	putHandle(handle[:], blobWord(p.arena.Give(mem.ForBlob, ref, room, other.arena), room), uint64(length))
+	other.putAs(rec, db, to, value{head: rec.b[0], flags: isBlob, bytes: handle[:]})
+	at := p.locate(t, from)
+	p.take(d, t, &at)
+	p.remove(t, &at)
 	return true
 }
 

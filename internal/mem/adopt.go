@@ -6,7 +6,7 @@ import (
 	"github.com/covey-db/covey/internal/invariant"
 )
 
-// This file holds the way of a value from the buffer that it arrived in to a block, without a copy: the mapping of the buffer
+// This file holds how mappings change hands. A value gets from the buffer that it arrived in to a block without a copy: the mapping of the buffer
 // becomes one of the arena's. The value does not begin where the mapping does, because what came before it lies there. So
 // such a region has a lead, which is less than a page: its base is where the value begins, and its mapping begins at the page
 // before. At its end it has as much less than whole pages.
@@ -37,6 +37,30 @@ func (a *Arena) Adopt(p Purpose, m *Buffers, buf, value []byte) (r Ref, room int
 		a.live.add(a, p, r, room)
 	}
 	return r, room, true
+}
+
+// Give makes the block r, which is a mapping of its own, one of another arena without a copy. It was allocated with a request
+// of n bytes, more than MappedMin. The locks of both shards are held.
+func (a *Arena) Give(p Purpose, r Ref, n int, to *Arena) Ref {
+	if invariant.Enabled {
+		a.live.remove(a, p, r, n)
+	}
+	index, fresh := r.chunk(), to.newIndex()
+	g := a.regions[index]
+	invariant.That(n > MappedMin && g.size == uintptr(Usable(n)), "mem: a mapping is given away with another size than it has")
+	whole := int64(g.mapping().size)
+	a.regions[index] = region{}
+	a.pages.unused = append(a.pages.unused, index)
+	a.mapped -= whole
+	a.account(p, -int64(g.size))
+	to.regions[fresh] = g
+	to.mapped += whole
+	to.account(p, int64(g.size))
+	given := Ref(fresh) << offsetBits
+	if invariant.Enabled {
+		to.live.add(to, p, given, n)
+	}
+	return given
 }
 
 // leadPage is what a mapping with such a lead has more than its region.

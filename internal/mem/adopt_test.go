@@ -64,6 +64,31 @@ func TestAdoptedBufferIsABlock(t *testing.T) {
 	}
 }
 
+// A block that is given to another arena keeps its bytes, and is that arena's to grow and to free.
+func TestGivenBlockIsAnotherArenas(t *testing.T) {
+	var m mem.Buffers
+	from, to := mem.NewArena(mem.Options{}), mem.NewArena(mem.Options{})
+	defer from.Close()
+	defer to.Close()
+	buf, value := filled(&m, 37, 3<<20)
+	want := bytes.Clone(value)
+	r, room, _ := from.Adopt(mem.ForBlob, &m, buf, value)
+	r = from.Give(mem.ForBlob, r, room, to)
+	if from.Used() != 0 || from.Check() != nil || to.Check() != nil || !bytes.Equal(to.Bytes(r, len(want)), want) {
+		t.Fatalf("%d bytes are left, %v, %v", from.Used(), from.Check(), to.Check())
+	}
+	r = to.Resize(mem.ForBlob, r, room, 2*room)
+	if !bytes.Equal(to.Bytes(r, len(want)), want) {
+		t.Fatal("the block is damaged when it has grown")
+	}
+	to.Free(mem.ForBlob, r, 2*room)
+	for to.Reclaim() {
+	}
+	if err := to.CheckLeaks(); err != nil || to.Check() != nil {
+		t.Fatal(err, to.Check())
+	}
+}
+
 // What does not suit stays a buffer.
 func TestOnlyWhatSuitsIsAdopted(t *testing.T) {
 	var m mem.Buffers

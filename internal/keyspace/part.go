@@ -243,7 +243,7 @@ func (p *Part) GiveString(db int, from *Key, other *Part, to *Key) bool {
 	putHandle(handle[:], blobWord(p.arena.Give(mem.ForBlob, ref, room, other.arena), room), uint64(length))
 	other.putAs(rec, db, to, value{head: rec.b[0], flags: isBlob, bytes: handle[:]})
 	at := p.locate(t, from)
-	p.take(d, t, &at)
+	p.take(d, &at)
 	p.remove(t, &at)
 	return true
 }

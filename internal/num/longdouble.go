@@ -47,9 +47,6 @@ func (x LongDouble) IsNaN() bool { return x.class == notANumber }
 // IsInf tells whether x is an infinity of either sign.
 func (x LongDouble) IsInf() bool { return x.class == infinite }
 
-// IsNegative tells whether x has a minus sign.
-func (x LongDouble) IsNegative() bool { return x.negative }
-
 // ParseLongDouble reads a long double as Redis does: what strtold takes from the first to the last byte, within the bounds
 // that ParseFloat names.
 func ParseLongDouble(b []byte) (LongDouble, bool) {

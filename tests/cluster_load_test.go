@@ -154,7 +154,7 @@ func TestReshardUnderLoad(t *testing.T) {
 	for round := range loadRounds(t) {
 		from, to := round%3, (round+1)%3
 		began := time.Now()
-		redisCLI(t, "--cluster", "reshard", top.Nodes[from].Addr(), "--cluster-from", top.IDs[from], "--cluster-to", top.IDs[to],
+		reshape(t, top, "reshard", top.Nodes[from].Addr(), "--cluster-from", top.IDs[from], "--cluster-to", top.IDs[to],
 			"--cluster-slots", strconv.Itoa(slots), "--cluster-yes")
 		t.Logf("%d slots moved in %v", slots, time.Since(began).Round(time.Millisecond))
 		testkit.Eventually(t, testkit.Patience, top.Whole)
@@ -172,7 +172,7 @@ func TestReshardUnderLoad(t *testing.T) {
 	l.end()
 	l.mustNotFail(t)
 	l.mustKeepAll(t)
-	redisCLI(t, "--cluster", "check", top.Nodes[3].Addr())
+	reshape(t, top, "check", top.Nodes[3].Addr())
 }
 
 // TestRedisCLICoversAnUnownedSlot: redis-cli gives a slot without owner to a node in a transaction of CLUSTER commands.

@@ -24,24 +24,23 @@ func TestRedisCLIReshapesACluster(t *testing.T) {
 	redisCLI(t, "--cluster", "add-node", added.Addr(), at)
 	id := added.OK(t, "CLUSTER", "MYID").Text
 	top.Nodes, top.IDs = append(top.Nodes, added), append(top.IDs, id)
-	testkit.Eventually(t, testkit.Patience, top.Whole)
-	redisCLI(t, "--cluster", "add-node", replica.Addr(), at, "--cluster-slave", "--cluster-master-id", id)
-	testkit.Eventually(t, testkit.Patience, func() error { return replica.ReplicaLinked(added.Port) })
+	reshape(t, top, "add-node", replica.Addr(), at, "--cluster-slave", "--cluster-master-id", id)
+	top.Nodes, top.IDs = append(top.Nodes, replica), append(top.IDs, replica.OK(t, "CLUSTER", "MYID").Text)
 
 	// A fiftieth of a share: a whole one is four thousand slots, and redis-cli has ten questions for each.
-	redisCLI(t, "--cluster", "rebalance", at, "--cluster-use-empty-masters", "--cluster-weight", id+"=0.02")
-	contains(t, redisCLI(t, "--cluster", "info", at), "109 slots | 1 slaves", fmt.Sprintf("%d keys in 4 masters", keys))
+	reshape(t, top, "rebalance", at, "--cluster-use-empty-masters", "--cluster-weight", id+"=0.02")
+	contains(t, reshape(t, top, "info", at), "109 slots | 1 slaves", fmt.Sprintf("%d keys in 4 masters", keys))
 	contains(t, redisCLI(t, "--cluster", "call", at, "PING"), added.Addr()+": PONG", replica.Addr()+": PONG")
 	contains(t, redisCLI(t, "--cluster", "set-timeout", at, "16000"), "5 OK, 0 ERR")
 	contains(t, replica.ReadFile(t, "test.conf"), "cluster-node-timeout 16000")
 	backUp(t, at, keys)
 
-	redisCLI(t, "--cluster", "reshard", at, "--cluster-from", id, "--cluster-to", top.IDs[0], "--cluster-slots", "109", "--cluster-yes")
-	redisCLI(t, "--cluster", "del-node", at, replica.OK(t, "CLUSTER", "MYID").Text)
-	redisCLI(t, "--cluster", "del-node", at, id)
-	top.Nodes, top.IDs = top.Nodes[:3], top.IDs[:3]
-	testkit.Eventually(t, testkit.Patience, top.Whole)
-	contains(t, redisCLI(t, "--cluster", "check", at), "All 16384 slots covered", fmt.Sprintf("%d keys in 3 masters", keys))
+	reshape(t, top, "reshard", at, "--cluster-from", id, "--cluster-to", top.IDs[0], "--cluster-slots", "109", "--cluster-yes")
+	for last := 4; last > 2; last-- {
+		reshape(t, top, "del-node", at, top.IDs[last])
+		top.Nodes, top.IDs = top.Nodes[:last], top.IDs[:last]
+	}
+	contains(t, reshape(t, top, "check", at), "All 16384 slots covered", fmt.Sprintf("%d keys in 3 masters", keys))
 	f := newFollower(top, 0)
 	defer f.close()
 	checkNumbers(t, f, "key:", keys)

@@ -86,6 +86,13 @@ func redisCLI(t testing.TB, args ...string) string {
 	return string(out)
 }
 
+// reshape runs redis-cli --cluster when the nodes agree: it refuses to move slots before.
+func reshape(t testing.TB, top *testkit.Topology, args ...string) string {
+	t.Helper()
+	testkit.Eventually(t, testkit.Patience, top.Whole)
+	return redisCLI(t, append([]string{"--cluster"}, args...)...)
+}
+
 // keysInSlot makes n keys of the slot that a tag has: {a}0, {a}1, ...
 func keysInSlot(tag string, n int) []string {
 	keys := make([]string, n)

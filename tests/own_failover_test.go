@@ -288,10 +288,9 @@ func TestCase_e301_StandardToolBuildsAndReshapes(t *testing.T) {
 			must(t, setNumber(f, "key:")(n))
 		}
 		address := top.Nodes[0].Addr()
-		redisCLI(t, "--cluster", "reshard", address, "--cluster-from", top.IDs[0], "--cluster-to", top.IDs[1], "--cluster-slots", "100", "--cluster-yes")
-		redisCLI(t, "--cluster", "rebalance", address, "--cluster-threshold", "1")
-		testkit.Eventually(t, testkit.Patience, top.Whole)
-		if out := redisCLI(t, "--cluster", "check", address); !strings.Contains(out, "All 16384 slots covered") {
+		reshape(t, top, "reshard", address, "--cluster-from", top.IDs[0], "--cluster-to", top.IDs[1], "--cluster-slots", "100", "--cluster-yes")
+		reshape(t, top, "rebalance", address, "--cluster-threshold", "1")
+		if out := reshape(t, top, "check", address); !strings.Contains(out, "All 16384 slots covered") {
 			t.Errorf("check says:\n%s", out)
 		}
 		checkNumbers(t, f, "key:", keys)

@@ -301,7 +301,7 @@ func TestCase_c072_HalfOpenSlotAndTheStandardTool(t *testing.T) {
 		top.Nodes[2].Want(t, "+OK", "CLUSTER", "SETSLOT", strconv.Itoa(slotOfA), "MIGRATING", top.IDs[0])
 		redisCLI(t, "--cluster", "fix", top.Nodes[0].Addr())
 		testkit.Eventually(t, testkit.Patience, func() error { return noMarkers(top) })
-		redisCLI(t, "--cluster", "check", top.Nodes[0].Addr())
+		reshape(t, top, "check", top.Nodes[0].Addr())
 		checkNumbers(t, f, tagA, keys)
 	})
 }

@@ -22,6 +22,7 @@ func TestSaveForGivesTheFile(t *testing.T) {
 	defer f.Close()
 	first := r.file()
 	r.fill(100, 100)
+	<-r.s.idle() // the file is given before the save has ended
 	if err := r.s.Save(); err != nil {
 		t.Fatal(err)
 	}

@@ -85,15 +85,13 @@ func commandTable(ours, theirs *node, match *regexp.Regexp, rounds, scale int) e
 
 // prepare empties the server and fills what a command is to work on, the same in each server.
 func (n *node) prepare(fill func(w *maker, p *pipe, scale int), scale int) error {
-	p, err := n.pipe()
+	err := n.send(func(p *pipe) {
+		p.send("FLUSHALL", "SYNC")
+		if fill != nil {
+			fill(newMaker(), p, scale)
+		}
+	})
 	if err != nil {
-		return err
-	}
-	p.send("FLUSHALL", "SYNC")
-	if fill != nil {
-		fill(newMaker(), p, scale)
-	}
-	if err := p.close(); err != nil {
 		return err
 	}
 	n.idle()

@@ -16,7 +16,10 @@ import (
 // same shard and of others wait until all of it is freed. It is time that passes, so each figure is the best of some rounds:
 // what a busy machine adds does not come every time.
 
-const dropElements = 10_000_000
+const (
+	dropElements = 10_000_000
+	dropGap      = 100 * time.Microsecond // between two questions of a client that waits
+)
 
 // dropValue is a big value, and how it is made.
 type dropValue struct {
@@ -87,7 +90,7 @@ func (n *node) dropRows(w *tabwriter.Writer, v dropValue, threads string, rounds
 	ways := dropWays()
 	results := make([]dropResult, len(ways))
 	for range rounds {
-		if err := n.fillPipe(func(p *pipe) { v.fill(p, elements) }); err != nil {
+		if err := n.send(func(p *pipe) { v.fill(p, elements) }); err != nil {
 			return err
 		}
 		for i, way := range ways {
@@ -105,18 +108,9 @@ func (n *node) dropRows(w *tabwriter.Writer, v dropValue, threads string, rounds
 	return w.Flush()
 }
 
-func (n *node) fillPipe(fill func(p *pipe)) error {
-	p, err := n.pipe()
-	if err != nil {
-		return err
-	}
-	fill(p)
-	return p.close()
-}
-
 // drop ends a value in one way.
 func (n *node) drop(way dropWay) (r dropResult, err error) {
-	err = n.fillPipe(func(p *pipe) {
+	err = n.send(func(p *pipe) {
 		p.send("SET", "same{t}", "x")
 		p.send("SET", "same2{t}", "x")
 		p.send("SET", "other", "x")
@@ -131,9 +125,9 @@ func (n *node) drop(way dropWay) (r dropResult, err error) {
 		return r, err
 	}
 	stop := make(chan struct{})
-	same, other := n.askOften("same2{t}", stop), n.askOften("other", stop)
+	same, other := n.watch("same2{t}", dropGap, stop), n.watch("other", dropGap, stop)
 	begin := time.Now()
-	err = n.ask(toArgs(way.call)...)
+	err = n.ask(words(way.call)(0)...)
 	r.call = time.Since(begin)
 	time.Sleep(settle / 10) // an expiry has come by then
 	if err == nil {
@@ -142,13 +136,6 @@ func (n *node) drop(way dropWay) (r dropResult, err error) {
 	close(stop)
 	r.same, r.other = <-same, <-other
 	return r, err
-}
-
-func toArgs(line string) (args []any) {
-	for _, w := range strings.Fields(line) {
-		args = append(args, w)
-	}
-	return args
 }
 
 // awaitFreed waits until nothing is left that waits to be freed.
@@ -180,36 +167,4 @@ func readBulk(in *bufio.Reader) (string, error) {
 	text := make([]byte, n+2)
 	_, err := io.ReadFull(in, text)
 	return string(text), err
-}
-
-// askOften asks for a key again and again and sends the longest wait in the end, -1 when the connection broke.
-func (n *node) askOften(key string, stop chan struct{}) <-chan time.Duration {
-	longest := make(chan time.Duration, 1)
-	go func() {
-		worst := time.Duration(-1)
-		defer func() { longest <- worst }()
-		c, err := net.Dial("tcp", n.addr())
-		if err != nil {
-			return
-		}
-		defer c.Close()
-		in := bufio.NewReader(c)
-		for most := time.Duration(0); ; time.Sleep(100 * time.Microsecond) {
-			select {
-			case <-stop:
-				worst = most
-				return
-			default:
-			}
-			start := time.Now()
-			if _, err := fmt.Fprintf(c, "GET %s\r\n", key); err != nil {
-				return
-			}
-			if _, err := readBulk(in); err != nil {
-				return
-			}
-			most = max(most, time.Since(start))
-		}
-	}()
-	return longest
 }

@@ -121,10 +121,15 @@ func skipReply(in *bufio.Reader) error {
 
 // ask sends one command and waits for its reply.
 func (n *node) ask(words ...any) error {
+	return n.send(func(p *pipe) { p.send(words...) })
+}
+
+// send sends what fill makes and waits for the replies.
+func (n *node) send(fill func(p *pipe)) error {
 	p, err := n.pipe()
 	if err != nil {
 		return err
 	}
-	p.send(words...)
+	fill(p)
 	return p.close()
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -175,19 +174,17 @@ func longTable(ours, theirs *node, match *regexp.Regexp, scale int) error {
 // long runs one command on keys that it makes: what it costs until its reply is there, and later, when what it has removed
 // is freed.
 func (n *node) long(c long, elements int) (cpu, later, wait time.Duration, err error) {
-	p, err := n.pipe()
+	err = n.send(func(p *pipe) {
+		p.send("FLUSHALL", "SYNC")
+		p.send("SET", "other", rand.Int())
+		c.fill(p, elements)
+	})
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	p.send("FLUSHALL", "SYNC")
-	p.send("SET", "other", rand.Int())
-	c.fill(p, elements)
-	if err := p.close(); err != nil {
-		return 0, 0, 0, err
-	}
 	chores := n.idle()
-	stop, waited := make(chan struct{}), make(chan time.Duration, 1)
-	go func() { waited <- n.watch(stop) }()
+	stop := make(chan struct{})
+	waited := n.watch("other", longGap, stop)
 	begin := n.processor()
 	err = n.ask(c.cmd(elements)...)
 	cpu = n.processor() - begin
@@ -205,32 +202,41 @@ func (n *node) long(c long, elements int) (cpu, later, wait time.Duration, err e
 	return cpu, later, wait, err
 }
 
-// watch asks for a key, again and again but not so often that this counts, and returns the longest wait.
-func (n *node) watch(stop chan struct{}) (worst time.Duration) {
-	c, err := net.Dial("tcp", n.addr())
-	if err != nil {
-		return -1
-	}
-	defer c.Close()
-	in := bufio.NewReader(c)
-	for {
-		select {
-		case <-stop:
-			return worst
-		case <-time.After(5 * time.Millisecond):
+// watch asks for a key again and again, with gaps, and sends the longest wait in the end, -1 when the connection broke.
+func (n *node) watch(key string, gap time.Duration, stop chan struct{}) <-chan time.Duration {
+	longest := make(chan time.Duration, 1)
+	go func() {
+		var worst time.Duration
+		c, err := net.Dial("tcp", n.addr())
+		if err != nil {
+			longest <- -1
+			return
 		}
-		start := time.Now()
-		if _, err := io.WriteString(c, "GET other\r\n"); err != nil {
-			return -1
-		}
-		for range 2 {
-			if _, err := in.ReadString('\n'); err != nil {
-				return -1
+		defer c.Close()
+		in := bufio.NewReader(c)
+		for {
+			select {
+			case <-stop:
+				longest <- worst
+				return
+			case <-time.After(gap):
 			}
+			start := time.Now()
+			if _, err = fmt.Fprintf(c, "GET %s\r\n", key); err == nil {
+				err = skipReply(in)
+			}
+			if err != nil {
+				longest <- -1
+				return
+			}
+			worst = max(worst, time.Since(start))
 		}
-		worst = max(worst, time.Since(start))
-	}
+	}()
+	return longest
 }
+
+// longGap is between two questions of the client that waits: not so often that it counts.
+const longGap = 5 * time.Millisecond
 
 // idleStep is how long a server is looked at to see what it does of itself.
 const idleStep = 250 * time.Millisecond

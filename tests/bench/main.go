@@ -23,8 +23,8 @@ func main() {
 	quick := flag.Bool("quick", false, "a tenth of the requests")
 	rounds := flag.Int("rounds", 3, "pairs of runs for each figure; the median ratio is printed")
 	covey := flag.String("covey", "bin/covey", "the binary to measure")
-	only := flag.String("only", "", "throughput, suite, sessions, commands, memory, shapes, long, stalls, stall or isolation; empty for all")
-	match := flag.String("match", "", "of suite, commands, shapes, long and stalls only those whose name matches")
+	only := flag.String("only", "", "throughput, suite, sessions, commands, memory, shapes, long, stalls, drops, stall or isolation; empty for all")
+	match := flag.String("match", "", "of suite, commands, shapes, long, stalls and drops only those whose name matches")
 	flag.Parse()
 	if err := run(*covey, *rounds, *quick, *only, *match); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
-	"io"
-	"net"
 	"strings"
 )
 
@@ -28,48 +25,14 @@ func memory(ours, theirs *node, scale int) error {
 	return nil
 }
 
-func (n *node) flush() error {
-	c, err := net.Dial("tcp", n.addr())
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	if _, err := io.WriteString(c, "FLUSHALL\r\n"); err != nil {
-		return err
-	}
-	_, err = bufio.NewReader(c).ReadString('\n')
-	return err
-}
+func (n *node) flush() error { return n.ask("FLUSHALL") }
 
 // fill writes keys "key:000000000000" with a pipeline.
 func (n *node) fill(keys int) error {
-	c, err := net.Dial("tcp", n.addr())
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	done := make(chan error, 1)
-	go func() {
-		in := bufio.NewReaderSize(c, 1<<16)
-		for range keys {
-			line, err := in.ReadString('\n')
-			if err == nil && !strings.HasPrefix(line, "+OK") {
-				err = fmt.Errorf("%s answered %s", n.name, line)
-			}
-			if err != nil {
-				done <- err
-				return
-			}
-		}
-		done <- nil
-	}()
-	out := bufio.NewWriterSize(c, 1<<16)
 	value := strings.Repeat("v", 32)
-	for i := range keys {
-		fmt.Fprintf(out, "*3\r\n$3\r\nSET\r\n$16\r\nkey:%012d\r\n$32\r\n%s\r\n", i, value)
-	}
-	if err := out.Flush(); err != nil {
-		return err
-	}
-	return <-done
+	return n.send(func(p *pipe) {
+		for i := range keys {
+			p.send("SET", key(i), value)
+		}
+	})
 }

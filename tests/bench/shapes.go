@@ -97,12 +97,7 @@ const settle = 5 * time.Second
 // grows is by how much a server grows with a shape.
 func (n *node) grows(s shape, units int) (int64, error) {
 	before := n.resident()
-	p, err := n.pipe()
-	if err != nil {
-		return 0, err
-	}
-	s.fill(newMaker(), p, units)
-	if err := p.close(); err != nil {
+	if err := n.send(func(p *pipe) { s.fill(newMaker(), p, units) }); err != nil {
 		return 0, err
 	}
 	time.Sleep(settle)

@@ -20,9 +20,10 @@ type suiteTest struct {
 const shortReply = len("+OK\r\n")
 
 func suiteTests() []suiteTest {
+	list := one("RPUSH", "mylist", func(args []any, _ int) []any { return append(args, "xxx") })
 	lrange := func(elements int) suiteTest {
 		size := len(fmt.Sprintf("*%d\r\n", elements)) + elements*len("$3\r\nxxx\r\n")
-		return suiteTest{fmt.Sprint("LRANGE ", elements), 12_000_000 / elements, fillElements, fmt.Sprint("LRANGE mylist 0 ", elements-1), size}
+		return suiteTest{fmt.Sprint("LRANGE ", elements), 12_000_000 / elements, list, fmt.Sprint("LRANGE mylist 0 ", elements-1), size}
 	}
 	return []suiteTest{
 		{"SET", 2_000_000, nil, "SET key:__rand_int__ xxx", shortReply},
@@ -31,46 +32,21 @@ func suiteTests() []suiteTest {
 		{"MSET of 10", 400_000, nil, "MSET" + strings.Repeat(" key:__rand_int__ xxx", 10), shortReply},
 		{"LPUSH", 2_000_000, nil, "LPUSH mylist xxx", 0},
 		{"RPUSH", 2_000_000, nil, "RPUSH mylist xxx", 0},
-		{"LPOP", 2_000_000, fillElements, "LPOP mylist", 0},
-		{"RPOP", 2_000_000, fillElements, "RPOP mylist", 0},
+		{"LPOP", 2_000_000, list, "LPOP mylist", 0},
+		{"RPOP", 2_000_000, list, "RPOP mylist", 0},
 		{"SADD", 1_000_000, nil, "SADD myset element:__rand_int__", 0},
-		{"SPOP", 1_000_000, fillMembers, "SPOP myset", 0},
+		{"SPOP", 1_000_000, one("SADD", "myset", member), "SPOP myset", 0},
 		{"HSET", 1_000_000, nil, "HSET myhash element:__rand_int__ xxx", 0},
 		{"ZADD", 1_000_000, nil, "ZADD myzset __rand_int__ element:__rand_int__", 0},
-		{"ZPOPMIN", 1_000_000, fillScores, "ZPOPMIN myzset", 0},
+		{"ZPOPMIN", 1_000_000, one("ZADD", "myzset", scored), "ZPOPMIN myzset", 0},
 		{"XADD", 1_000_000, nil, "XADD mystream MAXLEN ~ 100000 * sensor 12345678 value 12.5", 0},
 		lrange(100), lrange(300), lrange(500), lrange(600),
 	}
 }
 
-// batch is how many elements one command of a fill brings.
-const batch = 100
-
 func fillKeys(p *pipe, _ int) {
 	for i := range lightNumbers {
 		p.send("SET", fmt.Sprintf("key:%012d", i), "xxx")
-	}
-}
-
-func fillElements(p *pipe, requests int) {
-	words := []any{"RPUSH", "mylist"}
-	for range batch {
-		words = append(words, "xxx")
-	}
-	for range requests/batch + batch {
-		p.send(words...)
-	}
-}
-
-func fillMembers(p *pipe, requests int) {
-	for i := range requests {
-		p.send("SADD", "myset", fmt.Sprintf("element:%012d", i))
-	}
-}
-
-func fillScores(p *pipe, requests int) {
-	for i := range requests {
-		p.send("ZADD", "myzset", i, fmt.Sprintf("element:%012d", i))
 	}
 }
 

@@ -11,14 +11,6 @@ import (
 	"github.com/covey-db/covey/internal/testkit/inproc"
 )
 
-// deaf is a connection that nobody posts to.
-type deaf struct{}
-
-func (deaf) Post(func(*engine.Worker))       {}
-func (deaf) CloseSoon(bool)                  {}
-func (deaf) Hijack(func(engine.Raw, []byte)) {}
-func (deaf) Buffered() (query, output int)   { return 0, 0 }
-
 // owner is a session whose input lies in buffers that a value may take over.
 type owner struct {
 	t testing.TB
@@ -29,7 +21,7 @@ type owner struct {
 
 func newOwner(t testing.TB) *owner {
 	e := inproc.New(t, inproc.Options{})
-	o := &owner{t, e, e.NewWorker(), e.NewSession(deaf{}, engine.Peer{})}
+	o := &owner{t, e, e.NewWorker(), e.NewSession(inproc.Nowhere{}, engine.Peer{})}
 	t.Cleanup(func() {
 		o.s.Close()
 		o.w.Drop()

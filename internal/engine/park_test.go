@@ -10,7 +10,7 @@ import (
 
 // posts is a connection whose work is done by the test.
 type posts struct {
-	deaf
+	inproc.Nowhere
 	work chan func(*engine.Worker)
 }
 
@@ -30,7 +30,7 @@ func TestSessionWaitsForATakenShardWithoutItsThread(t *testing.T) {
 	defer loop.Drop()
 	hand.OwnTime = func() time.Duration { return 0 }
 	loop.Shared = true
-	long, conn := e.NewSession(deaf{}, engine.Peer{}), posts{work: make(chan func(*engine.Worker), 1)}
+	long, conn := e.NewSession(inproc.Nowhere{}, engine.Peer{}), posts{work: make(chan func(*engine.Worker), 1)}
 	short := e.NewSession(conn, engine.Peer{})
 	defer long.Close()
 	defer short.Close()

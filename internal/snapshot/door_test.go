@@ -20,12 +20,12 @@ import (
 )
 
 // mailbox is the transport of a client that is suspended now and then: what is posted runs when the client looks.
-type mailbox struct{ posts chan func(*engine.Worker) }
+type mailbox struct {
+	inproc.Nowhere
+	posts chan func(*engine.Worker)
+}
 
 func (m mailbox) Post(fn func(*engine.Worker))      { m.posts <- fn }
-func (mailbox) CloseSoon(bool)                      {}
-func (mailbox) Hijack(func(engine.Raw, []byte))     {}
-func (mailbox) Buffered() (query, output int)       { return 0, 0 }
 func (m mailbox) await(w *engine.Worker, t *client) { (<-m.posts)(w); t.woken++ }
 
 // client sends commands to an engine, one after the other, and waits for each to be executed.
@@ -37,13 +37,13 @@ type client struct {
 }
 
 func newClient(e *engine.Engine) *client {
-	box := mailbox{make(chan func(*engine.Worker), 16)}
+	box := mailbox{posts: make(chan func(*engine.Worker), 16)}
 	return &client{s: e.NewSession(box, engine.Peer{}), w: e.NewWorker(), box: box}
 }
 
 // newPrimary is the link to a primary.
 func newPrimary(e *engine.Engine) *client {
-	box := mailbox{make(chan func(*engine.Worker), 16)}
+	box := mailbox{posts: make(chan func(*engine.Worker), 16)}
 	return &client{s: e.NewPrimaryLink(box, engine.Peer{}), w: e.NewWorker(), box: box}
 }
 

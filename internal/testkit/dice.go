@@ -2,6 +2,7 @@ package testkit
 
 import (
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -29,12 +30,16 @@ func Seed(t testing.TB) uint64 {
 	return seed
 }
 
-// SeedRapid does the same for the tests of a package that draw with rapid. Its flags are not parsed yet, and go before.
-func SeedRapid() error {
-	if !inCI() {
-		return nil
+// Main is the TestMain of a package whose tests draw with rapid, which gets the same seed. Flags are parsed later, so that
+// one on the command line has the last word.
+func Main(m *testing.M) {
+	if inCI() {
+		if err := flag.Set("rapid.seed", strconv.Itoa(ciSeed)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 	}
-	return flag.Set("rapid.seed", strconv.Itoa(ciSeed))
+	m.Run()
 }
 
 // inCI tells whether the tests decide on a change.

@@ -18,7 +18,7 @@ const AuthPassword = "secret"
 //	auth    one node with a password
 //	R2      a primary and its replica
 //	C1      one cluster node with all slots
-//	C3      three primaries: 0-5460, 5461-10922, 10923-16383; node timeout 2 s
+//	C3      three primaries: 0-5460, 5461-10922, 10923-16383; node timeout 15 s
 //	C3+2    C3 and two replicas of node 0 (nodes 3 and 4), which stay with its slots
 //	C6      C3 and one replica each (nodes 3 to 5)
 func StartTopology(t testing.TB, name string) *Topology {

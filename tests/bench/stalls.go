@@ -73,14 +73,6 @@ func (b *bench) Helper()           {}
 func (b *bench) Cleanup(fn func()) { b.cleanups = append(b.cleanups, fn) }
 func (b *bench) Fatal(args ...any) { panic(fmt.Sprint(args...)) }
 
-// stallConn is a connection that nobody is at the other end of.
-type stallConn struct{}
-
-func (stallConn) Post(func(*engine.Worker))       {}
-func (stallConn) CloseSoon(bool)                  {}
-func (stallConn) Hijack(func(engine.Raw, []byte)) {}
-func (stallConn) Buffered() (query, output int)   { return 0, 0 }
-
 // stallTable prints what filling a node with many elements costs.
 func stallTable(match *regexp.Regexp, scale int) error {
 	n := stallElements / scale
@@ -124,7 +116,7 @@ func (k *stallKind) run(n int) (r stallResult) {
 		}
 	}()
 	e := inproc.New(b, inproc.Options{})
-	s, w := e.NewSession(stallConn{}, engine.Peer{Loopback: true}), e.NewWorker()
+	s, w := e.NewSession(inproc.Nowhere{}, engine.Peer{Loopback: true}), e.NewWorker()
 	before := readCollector()
 	begin := threadTime(unix.CLOCK_PROCESS_CPUTIME_ID)
 	var args [][]byte

@@ -1,17 +1,9 @@
 package compat
 
 import (
-	"fmt"
-	"os"
 	"testing"
 
 	"github.com/covey-db/covey/internal/testkit"
 )
 
-func TestMain(m *testing.M) {
-	if err := testkit.SeedRapid(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	m.Run()
-}
+func TestMain(m *testing.M) { testkit.Main(m) }

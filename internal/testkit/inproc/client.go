@@ -16,7 +16,7 @@ type Client struct {
 
 // NewClient connects to an engine.
 func NewClient(e *engine.Engine) *Client {
-	return &Client{e.NewSession(nowhere{}, engine.Peer{}), e.NewWorker()}
+	return &Client{e.NewSession(Nowhere{}, engine.Peer{}), e.NewWorker()}
 }
 
 // Do executes one command and returns its reply in wire form.
@@ -26,10 +26,10 @@ func (c *Client) Do(args ...string) string {
 	return string(bytes.Join(c.worker.Out.Pieces(nil), nil))
 }
 
-// nowhere is the transport of a session whose replies are read from its worker.
-type nowhere struct{}
+// Nowhere is the transport of a session whose replies are read from its worker.
+type Nowhere struct{}
 
-func (nowhere) Post(func(*engine.Worker))       {}
-func (nowhere) CloseSoon(bool)                  {}
-func (nowhere) Hijack(func(engine.Raw, []byte)) {}
-func (nowhere) Buffered() (query, output int)   { return 0, 0 }
+func (Nowhere) Post(func(*engine.Worker))       {}
+func (Nowhere) CloseSoon(bool)                  {}
+func (Nowhere) Hijack(func(engine.Raw, []byte)) {}
+func (Nowhere) Buffered() (query, output int)   { return 0, 0 }

@@ -3,11 +3,13 @@ package command
 import (
 	"errors"
 	"testing"
+
+	"github.com/covey-db/covey/internal/engine"
 )
 
 func newDebugHarness(t *testing.T, d Deps) *harness {
 	h := newHarnessWith(t, harnessOptions{deps: d})
-	h.e.Settings.DebugAllowed.Store(2)
+	h.e.Settings.DebugAllowed.Store(engine.AllowAll)
 	return h
 }
 
@@ -15,7 +17,7 @@ func TestDebugIsForbiddenUnlessAllowed(t *testing.T) {
 	h := newHarness(t)
 	h.want("DEBUG SEGFAULT", "-ERR DEBUG command not allowed...")
 	h.want("DEBUG JMAP", "-ERR DEBUG command not allowed...")
-	h.e.Settings.DebugAllowed.Store(1)
+	h.e.Settings.DebugAllowed.Store(engine.AllowLocal)
 	h.want("DEBUG DIGEST", "+0000000000000000000000000000000000000000")
 	h.s.Peer.Loopback = false
 	h.want("DEBUG DIGEST", "-ERR DEBUG command not allowed...")
@@ -101,6 +103,6 @@ func TestProtectedCommandsAreRefused(t *testing.T) {
 		MULTI -> +OK
 		MODULE UNLOAD x -> -ERR MODULE command not allowed...
 		EXEC -> -EXECABORT...`)
-	h.e.Settings.ModuleAllowed.Store(2)
+	h.e.Settings.ModuleAllowed.Store(engine.AllowAll)
 	h.want("MODULE LOAD x", "-ERR Error loading the extension...")
 }

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/covey-db/covey/internal/clock"
+	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/testkit"
 	"github.com/covey-db/covey/internal/testkit/reply"
 )
@@ -23,7 +24,7 @@ type twins struct {
 func newTwins(t *testing.T) *twins {
 	server := testkit.Start(t, testkit.Options{Binary: testkit.Redis(t), Conf: []string{"enable-debug-command yes", "save \"\""}})
 	h := newHarnessWith(t, harnessOptions{clock: clock.Real()})
-	h.e.Settings.DebugAllowed.Store(2)
+	h.e.Settings.DebugAllowed.Store(engine.AllowAll)
 	return &twins{h: h, redis: server.Dial(t)}
 }
 

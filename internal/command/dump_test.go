@@ -71,7 +71,7 @@ func TestDumpAndRestore(t *testing.T) {
 // Big values are dumped where the reply is sent from, whether they become shorter by that or longer than was thought.
 func TestDumpOfBigValues(t *testing.T) {
 	h := newHarness(t)
-	h.e.Settings.DebugAllowed.Store(2)
+	h.e.Settings.DebugAllowed.Store(engine.AllowAll)
 	noise := make([]byte, 3<<20)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range noise {

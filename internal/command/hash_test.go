@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/covey-db/covey/internal/engine"
 )
 
 func TestHashes(t *testing.T) {
@@ -244,7 +246,7 @@ func TestFieldsOfRedis8(t *testing.T) {
 func TestExpiringFieldsAreSaved(t *testing.T) {
 	for _, entries := range []int64{100, 0} {
 		h := newHarness(t)
-		h.e.Settings.DebugAllowed.Store(2)
+		h.e.Settings.DebugAllowed.Store(engine.AllowAll)
 		h.e.Settings.Encoding.HashEntries.Store(entries)
 		h.script(`
 			HSET h a 1 b 2 c three

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/covey-db/covey/internal/engine"
 )
 
 func TestDelExistsTouchType(t *testing.T) {
@@ -316,7 +318,7 @@ func TestFreezeIsAsked(t *testing.T) {
 	var asked time.Duration
 	h := newHarnessWith(t, harnessOptions{deps: Deps{Freeze: func(d time.Duration) { asked = d }}})
 	h.want("DEBUG SLEEP 0.25", "-ERR DEBUG command not allowed...")
-	h.e.Settings.DebugAllowed.Store(1)
+	h.e.Settings.DebugAllowed.Store(engine.AllowLocal)
 	h.want("DEBUG SLEEP 0.25", "+OK")
 	if asked != 250*time.Millisecond {
 		t.Fatalf("froze for %v", asked)

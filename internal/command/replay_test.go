@@ -17,8 +17,8 @@ func replica(h *harness) (*harness, *testClient) {
 	link := &testClient{t: h.t, h: o, w: o.w, posted: o.posted}
 	link.s = o.e.NewPrimaryLink(link, engine.Peer{})
 	h.t.Cleanup(link.s.Close)
-	o.e.Settings.DebugAllowed.Store(2)
-	h.e.Settings.DebugAllowed.Store(2)
+	o.e.Settings.DebugAllowed.Store(engine.AllowAll)
+	h.e.Settings.DebugAllowed.Store(engine.AllowAll)
 	return o, link
 }
 

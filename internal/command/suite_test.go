@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/rdb"
 )
 
@@ -53,7 +54,7 @@ func TestValuesFreedLaterAreCounted(t *testing.T) {
 func TestDamagedPayloadsAreLogged(t *testing.T) {
 	var logged []string
 	h := newHarnessWith(t, harnessOptions{deps: Deps{LogWarning: func(text string) { logged = append(logged, text) }}})
-	h.e.Settings.DebugAllowed.Store(1)
+	h.e.Settings.DebugAllowed.Store(engine.AllowLocal)
 	h.want("ZADD z 1 a 2 b", ":2")
 	payload := []byte(h.do("DUMP z").Plain())
 	payload[3]++ // the length of the listpack

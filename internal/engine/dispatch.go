@@ -145,17 +145,23 @@ func (c *Ctx) admit() *Command {
 const errProtected = "ERR %s command not allowed. If the enable-%s-command option is set to \"local\", you can run it from a local " +
 	"connection, otherwise you need to set this option in the configuration file, and then restart the server."
 
+// Who may call a command that the configuration has to allow.
+const (
+	AllowNobody = iota
+	AllowLocal  // over loopback or a Unix socket
+	AllowAll
+)
+
 // mayProtected applies enable-debug-command and enable-module-command.
 func (c *Ctx) mayProtected(cmd *Command) bool {
-	const local, all = 1, 2
 	allowed := &c.e.Settings.ModuleAllowed
 	if cmd.container() == "debug" {
 		allowed = &c.e.Settings.DebugAllowed
 	}
 	switch allowed.Load() {
-	case all:
+	case AllowAll:
 		return true
-	case local:
+	case AllowLocal:
 		return c.S.Peer.Unix || c.S.Peer.Loopback
 	}
 	return false

@@ -144,8 +144,8 @@ var (
 	wordsExec  = []byte("*1\r\n$4\r\nEXEC\r\n")
 )
 
-// appendRaw adds bytes of a primary's stream as they came, of which the last ones may be many; db is what is selected after them. replicasOnly says that they
-// are nothing for the append-only file.
+// appendRaw adds bytes of a primary's stream as they came, of which the last ones may be many; db is what is selected after
+// them. replicasOnly says that they are nothing for the append-only file.
 func (l *Log) appendRaw(b, big []byte, db int, replicasOnly bool) {
 	var blocks *chain
 	if len(big) > 0 {

@@ -31,7 +31,7 @@ type Settings struct {
 	PubsubWhenDown  atomic.Bool            // cluster-allow-pubsubshard-when-down
 	WritesRefused   atomic.Bool            // the last background save failed and stop-writes-on-bgsave-error is on
 	FileError       atomic.Pointer[string] // why the append-only file cannot be written: the refusal of writes; nil while it can
-	DebugAllowed    atomic.Int32           // enable-debug-command: 0 no, 1 local, 2 yes
+	DebugAllowed    atomic.Int32           // enable-debug-command: AllowNobody, AllowLocal or AllowAll
 	ModuleAllowed   atomic.Int32           // enable-module-command, likewise
 	OutputLimits    [3]OutputLimit         // by client class: normal, replica, pubsub
 	IdleTimeoutMs   atomic.Int64

@@ -66,7 +66,7 @@ func newRig(t testing.TB, mem *vfs.Mem) *rig {
 		t.Fatal(err)
 	}
 	r := &rig{t: t, e: inproc.New(t, inproc.Options{}), mem: mem, disk: vfs.NewFaulty(mem), fatal: make(chan error, 100)}
-	r.e.Settings.DebugAllowed.Store(2)
+	r.e.Settings.DebugAllowed.Store(engine.AllowAll)
 	r.set = Settings{Dir: dataDir, DirName: "appendonlydir", File: "appendonly.aof", LoadTruncated: true, Preamble: true, SyncOften: true, Compress: true}
 	r.j = New(Options{Engine: r.e, Taker: snapshot.NewTaker(r.e), Settings: r.settings, FS: r.disk,
 		Log: slog.New(slog.NewTextHandler(&r.log, nil)), Progress: ignore{}, Fatal: func(err error) {

@@ -6,10 +6,10 @@ import (
 	"github.com/covey-db/covey/internal/invariant"
 )
 
-// This file holds how mappings change hands. A value gets from the buffer that it arrived in to a block without a copy: the mapping of the buffer
-// becomes one of the arena's. The value does not begin where the mapping does, because what came before it lies there. So
-// such a region has a lead, which is less than a page: its base is where the value begins, and its mapping begins at the page
-// before. At its end it has as much less than whole pages.
+// This file holds how mappings change hands. A value gets from the buffer that it arrived in to a block without a copy: the
+// mapping of the buffer becomes one of the arena's. The value does not begin where the mapping does, because what came before
+// it lies there. So such a region has a lead, which is less than a page: its base is where the value begins, and its mapping
+// begins at the page before. At its end it has as much less than whole pages.
 
 // adoptWaste is the part of a value that its buffer may have room for beyond it.
 const adoptWaste = 8

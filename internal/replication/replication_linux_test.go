@@ -93,7 +93,7 @@ func start(t testing.TB, tune ...func(*replication.Settings)) *node {
 		})
 		return n.m.Handlers()
 	}})
-	n.e.Settings.DebugAllowed.Store(2)
+	n.e.Settings.DebugAllowed.Store(engine.AllowAll)
 	loops, err := transport.NewLoops(n.e, transport.Options{Loops: 1, Logf: t.Logf})
 	if err != nil {
 		t.Fatal(err)

@@ -125,11 +125,11 @@ func toggle(name string, store func(bool)) put {
 func gateOf(word string) int32 {
 	switch word {
 	case "yes":
-		return 2
+		return engine.AllowAll
 	case "local":
-		return 1
+		return engine.AllowLocal
 	}
-	return 0
+	return engine.AllowNobody
 }
 
 var policies = map[string]engine.Policy{

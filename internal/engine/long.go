@@ -72,7 +72,7 @@ func (c *Ctx) likeness(cmd *Command) uint64 {
 	case cmd.runsCode:
 		like ^= c.e.hasher.Hash(c.Args[1])
 	case len(c.keys) > 0:
-		like ^= c.keys[0].Hash
+		like ^= uint64(c.keys[0].Hash)
 	}
 	const odd = 0x9e3779b97f4a7c15 // spreads what differs in few bits
 	like *= odd

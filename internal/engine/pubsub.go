@@ -45,7 +45,7 @@ type PubSub struct {
 }
 
 func (p *PubSub) init(e *Engine) {
-	p.channels = pubsub.NewChannels[*Subscription](func(name []byte) uint64 { return e.hasher.Key(name).Hash })
+	p.channels = pubsub.NewChannels[*Subscription](e.hasher.Hash)
 	p.shards = pubsub.NewChannels[*Subscription](func(name []byte) uint64 { return uint64(keyspace.ShardOf(slot.Of(name))) })
 }
 

@@ -102,7 +102,7 @@ func BenchmarkKey(b *testing.B) {
 	sum := uint64(0)
 	for b.Loop() {
 		k := h.Key(name)
-		sum += k.Hash
+		sum += uint64(k.Hash)
 	}
 	_ = sum
 }

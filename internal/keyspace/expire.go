@@ -33,7 +33,7 @@ func (p *Part) changeExpiry(db int, k *Key, expireAt int64) bool {
 	}
 	d := p.dbs[db]
 	p.beforeChange(d, t, at.rec)
-	p.reshape(d, t, &at, at.rec.flags()&(isBlob|isRoot), at.rec.inline(), int(at.rec.vlen), expireAt)
+	p.reshape(d, t, &at, at.rec.flags()&(isBlob|isRoot), at.rec.inline(), len(at.rec.inline()), expireAt)
 	return true
 }
 

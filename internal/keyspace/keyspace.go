@@ -33,7 +33,7 @@ const (
 	shardBits  = 6
 	partSlots  = slot.Count / Shards // slots of a part
 	tagBits    = 23
-	tagShift   = 64 - tagBits // of a hash and of a cell alike
+	tagShift   = 64 - tagBits // of a cell
 	tagMask    = 1<<tagBits - 1
 	noDeadline = 1<<63 - 1 // bound of a table without volatile keys, in milliseconds
 )
@@ -44,12 +44,16 @@ const EndOfSlot uint32 = 1 << tagBits
 // ShardOf is the shard that holds a slot.
 func ShardOf(s slot.ID) int { return int(s) & (Shards - 1) }
 
-// Key is a key with all that finding it needs, computed before the shard is locked.
+// Key is a key with all that finding it needs, computed before the shard is locked. It is four words, so that the compiler
+// keeps it in registers.
 type Key struct {
 	Bytes []byte // the name; it must not lie in the arena of the part that it is put into
 	Slot  slot.ID
-	Hash  uint64 // its top bits are the tag
+	Hash  uint32 // the upper half of the name's hash; its top bits are the tag
 }
+
+// tag is what a cell has of the key.
+func (k *Key) tag() uint64 { return uint64(k.Hash >> (32 - tagBits)) }
 
 // Hasher makes keys. All parts of a node use the same one; its seed keeps clients from choosing keys that collide.
 type Hasher struct{ seed maphash.Seed }
@@ -59,7 +63,7 @@ func NewHasher(seed maphash.Seed) Hasher { return Hasher{seed: seed} }
 
 // Key is the key of the given name, which it keeps a reference to.
 func (h Hasher) Key(name []byte) Key {
-	return Key{Bytes: name, Slot: slot.Of(name), Hash: h.Hash(name)}
+	return Key{Bytes: name, Slot: slot.Of(name), Hash: uint32(h.Hash(name) >> 32)}
 }
 
 // Hash is the hash of any bytes.

@@ -96,7 +96,7 @@ func mixName(name string) uint64 {
 
 // key is the key of a name. Its slot is one of three of the shard, chosen by the first byte.
 func (m *machine) key(name string) *Key {
-	return &Key{Bytes: []byte(name), Slot: testSlot(int(name[0]) % 3), Hash: m.hash(name)}
+	return &Key{Bytes: []byte(name), Slot: testSlot(int(name[0]) % 3), Hash: uint32(m.hash(name) >> 32)}
 }
 
 func testSlot(n int) slot.ID { return slot.ID(n*3<<shardBits | testShard) }

@@ -14,7 +14,7 @@ func (p *Part) Find(db int, k *Key) (Rec, bool) {
 	if d == nil {
 		return Rec{}, false
 	}
-	tag := k.Hash >> tagShift
+	tag := k.tag()
 	w := p.segmentOf(&d.slots[k.Slot>>shardBits], tag)
 	if w == 0 {
 		return Rec{}, false
@@ -103,7 +103,7 @@ func (p *Part) put(db int, k *Key, v value, expireAt int64) (replaced bool) {
 	size := headSize(flags) + len(k.Bytes) + len(v.bytes)
 	ref := p.arena.Alloc(mem.ForRecord, size)
 	encode(p.arena.Bytes(ref, size), v.head, flags, p.clock, expireAt, k.Bytes, v.bytes)
-	p.insert(t, &at, makeCell(k.Hash>>tagShift, ref, expireAt), expireAt)
+	p.insert(t, &at, makeCell(k.tag(), ref, expireAt), expireAt)
 	d.count++
 	if expireAt != 0 {
 		d.volatile++

@@ -23,14 +23,14 @@ type pin struct {
 }
 
 // Pinnable says whether the value lies outside the record, where it can be pinned.
-func (r *Rec) Pinnable() bool { return r.flags()&(isBlob|isRoot) != 0 }
+func (r Rec) Pinnable() bool { return r.flags()&(isBlob|isRoot) != 0 }
 
 // ref is the block that names what a value has outside its record.
 func (o outside) ref() mem.Ref { return mem.Ref(o.word & mem.RefMask) }
 
 // Frozen is a copy of the record that can be read without the lock of its part as long as its value is pinned.
-func (r *Rec) Frozen() Rec {
-	f := *r
+func (r Rec) Frozen() Rec {
+	f := r
 	f.b = append([]byte(nil), r.b[:r.size()]...)
 	f.arena = r.arena.View()
 	return f

@@ -71,38 +71,44 @@ const (
 )
 
 // Rec is a record as it was found. It is valid until the next change of its Part: the clock, and what a record that
-// FindForWrite returned may be asked to change in place, do not count.
+// FindForWrite returned may be asked to change in place, do not count. It is four words, so that the compiler keeps it in
+// registers; where things lie is read from the record's head each time.
 type Rec struct {
 	b     []byte // from the record to the end of its chunk
 	arena *mem.Arena
-	key   int32 // where the key begins
-	klen  int32
-	vlen  int32
 }
 
-// decode reads the head of a record.
-func decode(a *mem.Arena, b []byte) Rec {
-	flags := b[1]
-	if flags&(wideKey|wideValue) == 0 {
-		return Rec{b, a, lengthsAt + 2 + int32(flags&hasExpiry)<<3, int32(b[lengthsAt]), int32(b[lengthsAt+1])}
+// keyAt is where the key begins and how long it is.
+func (r Rec) keyAt() (at, klen int) {
+	if flags := r.b[1]; flags&(wideKey|wideValue) == 0 {
+		return lengthsAt + 2 + int(flags&hasExpiry)<<3, int(r.b[lengthsAt])
 	}
-	return decodeWide(a, b)
+	at, klen, _ = r.wide()
+	return at, klen
 }
 
-func decodeWide(a *mem.Arena, b []byte) Rec {
-	flags := b[1]
-	r := Rec{b: b, arena: a, key: lengthsAt}
-	r.klen, r.key = decodeLength(b, r.key, flags&wideKey != 0)
-	r.vlen, r.key = decodeLength(b, r.key, flags&wideValue != 0)
-	r.key += int32(flags&hasExpiry) << 3
-	return r
+// inlineAt is where what the record has for a value begins and how long it is.
+func (r Rec) inlineAt() (at, vlen int) {
+	if flags := r.b[1]; flags&(wideKey|wideValue) == 0 {
+		return lengthsAt + 2 + int(flags&hasExpiry)<<3 + int(r.b[lengthsAt]), int(r.b[lengthsAt+1])
+	}
+	at, klen, vlen := r.wide()
+	return at + klen, vlen
 }
 
-func decodeLength(b []byte, at int32, wide bool) (n, next int32) {
+// wide is where the key begins and both lengths of any record.
+func (r Rec) wide() (at, klen, vlen int) {
+	flags := r.b[1]
+	klen, at = decodeLength(r.b, lengthsAt, flags&wideKey != 0)
+	vlen, at = decodeLength(r.b, at, flags&wideValue != 0)
+	return at + int(flags&hasExpiry)<<3, klen, vlen
+}
+
+func decodeLength(b []byte, at int, wide bool) (n, next int) {
 	if wide {
-		return int32(binary.LittleEndian.Uint32(b[at:])), at + 4
+		return int(binary.LittleEndian.Uint32(b[at:])), at + 4
 	}
-	return int32(b[at]), at + 1
+	return int(b[at]), at + 1
 }
 
 // headSize is where the key begins in a record with the given flags.
@@ -156,54 +162,61 @@ func encodeLength(b []byte, at, n int, wide bool) (next int) {
 func headByte(t Type, e Encoding) byte { return byte(t)<<4 | byte(e) }
 
 // size is the number of bytes of the record.
-func (r *Rec) size() int { return int(r.key) + int(r.klen) + int(r.vlen) }
+func (r Rec) size() int {
+	at, vlen := r.inlineAt()
+	return at + vlen
+}
 
-func (r *Rec) flags() byte { return r.b[1] }
+func (r Rec) flags() byte { return r.b[1] }
 
 // inline is what the record itself has for a value.
-func (r *Rec) inline() []byte {
-	at := r.key + r.klen
-	return r.b[at : at+r.vlen : at+r.vlen]
+func (r Rec) inline() []byte {
+	at, vlen := r.inlineAt()
+	return r.b[at : at+vlen : at+vlen]
 }
 
 // Key is the name of the key.
-func (r *Rec) Key() []byte { return r.b[r.key : r.key+r.klen : r.key+r.klen] }
+func (r Rec) Key() []byte {
+	at, klen := r.keyAt()
+	return r.b[at : at+klen : at+klen]
+}
 
 // Type is the type of the value.
-func (r *Rec) Type() Type { return Type(r.b[0] >> 4) }
+func (r Rec) Type() Type { return Type(r.b[0] >> 4) }
 
 // Encoding is how the value is held.
-func (r *Rec) Encoding() Encoding { return Encoding(r.b[0] & 15) }
+func (r Rec) Encoding() Encoding { return Encoding(r.b[0] & 15) }
 
 // HasExpiry says whether the key will expire.
-func (r *Rec) HasExpiry() bool { return r.flags()&hasExpiry != 0 }
+func (r Rec) HasExpiry() bool { return r.flags()&hasExpiry != 0 }
 
 // ExpireAt is when the key expires, in milliseconds; 0 means never.
-func (r *Rec) ExpireAt() int64 {
+func (r Rec) ExpireAt() int64 {
 	if r.flags()&hasExpiry == 0 {
 		return 0
 	}
-	return int64(binary.LittleEndian.Uint64(r.b[r.key-8:]))
+	at, _ := r.keyAt()
+	return int64(binary.LittleEndian.Uint64(r.b[at-8:]))
 }
 
 // Clock is the access stamp, 24 bits, whose meaning is the eviction policy's.
-func (r *Rec) Clock() uint32 {
+func (r Rec) Clock() uint32 {
 	return uint32(r.b[clockAt]) | uint32(r.b[clockAt+1])<<8 | uint32(r.b[clockAt+2])<<16
 }
 
 // SetClock sets the access stamp, in place.
-func (r *Rec) SetClock(stamp uint32) {
+func (r Rec) SetClock(stamp uint32) {
 	r.b[clockAt], r.b[clockAt+1], r.b[clockAt+2] = byte(stamp), byte(stamp>>8), byte(stamp>>16)
 }
 
 // Arena is where the record lies.
-func (r *Rec) Arena() *mem.Arena { return r.arena }
+func (r Rec) Arena() *mem.Arena { return r.arena }
 
 // IsRoot says whether the value is a root, which only its type's owner can read.
-func (r *Rec) IsRoot() bool { return r.flags()&isRoot != 0 }
+func (r Rec) IsRoot() bool { return r.flags()&isRoot != 0 }
 
 // Value is the bytes of the value, wherever they lie; for EncInt 8 bytes, little-endian; for a root the 16 bytes of it.
-func (r *Rec) Value() []byte {
+func (r Rec) Value() []byte {
 	if r.flags()&isBlob == 0 {
 		return r.inline()
 	}
@@ -212,27 +225,27 @@ func (r *Rec) Value() []byte {
 }
 
 // Int is the value of a string in EncInt.
-func (r *Rec) Int() int64 { return int64(binary.LittleEndian.Uint64(r.inline())) }
+func (r Rec) Int() int64 { return int64(binary.LittleEndian.Uint64(r.inline())) }
 
 // SetInt changes the value of a string in EncInt, in place. The record must come from FindForWrite.
-func (r *Rec) SetInt(n int64) { binary.LittleEndian.PutUint64(r.inline(), uint64(n)) }
+func (r Rec) SetInt(n int64) { binary.LittleEndian.PutUint64(r.inline(), uint64(n)) }
 
 // Root is the root of the value and its number of elements.
-func (r *Rec) Root() (root mem.Ref, length uint64) {
+func (r Rec) Root() (root mem.Ref, length uint64) {
 	v := r.inline()
 	return mem.Ref(binary.LittleEndian.Uint64(v)), binary.LittleEndian.Uint64(v[8:])
 }
 
 // SetRoot changes the root of the value, in place. The record must come from FindForWrite and have a root; what the old
 // one named is not freed.
-func (r *Rec) SetRoot(root mem.Ref, length uint64) {
+func (r Rec) SetRoot(root mem.Ref, length uint64) {
 	v := r.inline()
 	binary.LittleEndian.PutUint64(v, uint64(root))
 	binary.LittleEndian.PutUint64(v[8:], length)
 }
 
 // blob is the block of a big value, the number of bytes it was asked for with, and the length of the value.
-func (r *Rec) blob() (ref mem.Ref, capacity, length int) {
+func (r Rec) blob() (ref mem.Ref, capacity, length int) {
 	v := r.inline()
 	word := binary.LittleEndian.Uint64(v)
 	return mem.Ref(word & mem.RefMask), int(word>>mem.RefBits) * blobUnit, int(binary.LittleEndian.Uint64(v[8:]))

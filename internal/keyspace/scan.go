@@ -54,7 +54,7 @@ func (p *Part) Scan(db int, s slot.ID, cursor uint32, count int, fn func(Rec)) (
 }
 
 // record is the record of a cell.
-func (p *Part) record(cell uint64) Rec { return decode(p.arena, p.arena.Tail(cellRef(cell))) }
+func (p *Part) record(cell uint64) Rec { return Rec{p.arena.Tail(cellRef(cell)), p.arena} }
 
 // Each calls fn for all keys of a slot until it returns false. It must not change the part.
 func (p *Part) Each(db int, s slot.ID, fn func(Rec) bool) {

@@ -28,7 +28,7 @@ const (
 // Schedule says that something in the value of a key is due at the given time. The value, which must be at its place, has to
 // say so too (Dropper.DueAt).
 func (p *Part) Schedule(k *Key, at int64) {
-	p.schedule.push(alarm{at, uint32(k.Hash >> tagShift), uint16(k.Slot >> shardBits)})
+	p.schedule.push(alarm{at, uint32(k.tag()), uint16(k.Slot >> shardBits)})
 	for range sweepEach {
 		s := &p.schedule
 		if s.sweep >= len(s.heap) {

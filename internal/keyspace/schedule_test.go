@@ -36,7 +36,7 @@ func popAll(p *Part, now int64) (names []string) {
 
 func TestScheduleNamesWhatIsDue(t *testing.T) {
 	p := New(Options{Shard: testShard, Databases: 3, Arena: mem.NewArena(mem.Options{}), Dropper: timed{}})
-	key := func(name string) *Key { return &Key{Bytes: []byte(name), Slot: testSlot(1), Hash: mixName(name)} }
+	key := func(name string) *Key { return testKey(testSlot(1), name) }
 	schedule := func(db int, name string, at int64) {
 		p.SetInt(db, key(name), at, 0)
 		p.Schedule(key(name), at)
@@ -71,7 +71,7 @@ func TestScheduleForgetsWhatIsGone(t *testing.T) {
 	most := 0
 	for i := range 100_000 {
 		name := fmt.Sprint("key", i)
-		k := &Key{Bytes: []byte(name), Slot: testSlot(i % 3), Hash: mixName(name)}
+		k := testKey(testSlot(i%3), name)
 		p.SetInt(0, k, int64(1_000_000-i), 0)
 		p.Schedule(k, int64(1_000_000-i))
 		if i%100 != 0 {
@@ -90,7 +90,7 @@ func TestScheduleForgetsWhatIsGone(t *testing.T) {
 func TestScheduleOfWhatIsStaged(t *testing.T) {
 	p := New(Options{Shard: testShard, Databases: 3, Arena: mem.NewArena(mem.Options{}), Dropper: timed{}})
 	schedule := func(db int, name string, at int64) {
-		key := &Key{Bytes: []byte(name), Slot: testSlot(1), Hash: mixName(name)}
+		key := testKey(testSlot(1), name)
 		p.SetInt(db, key, at, 0)
 		p.Schedule(key, at)
 	}

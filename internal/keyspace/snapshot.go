@@ -124,7 +124,7 @@ func (p *Part) VisitSlot(l Lane, db int, s slot.ID, from uint32, budget int, fn 
 }
 
 // stale says whether a record has not been handed over in a lane in which its table is pending.
-func (r *Rec) stale(t *slotTable, l Lane) bool {
+func (r Rec) stale(t *slotTable, l Lane) bool {
 	return (r.flags()^t.stamp())&(laneBit0<<l) != 0
 }
 

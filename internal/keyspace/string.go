@@ -31,7 +31,7 @@ type outside struct {
 }
 
 // outside is what the record's value has outside of it.
-func (r *Rec) outside() outside {
+func (r Rec) outside() outside {
 	flags := r.flags() & (isBlob | isRoot)
 	if flags == 0 {
 		return outside{}
@@ -42,7 +42,7 @@ func (r *Rec) outside() outside {
 
 // effort is how long freeing a record takes, measured by that of a small one: the system takes a big blob back at
 // some 2 KiB in that time.
-func (r *Rec) effort() int {
+func (r Rec) effort() int {
 	if r.flags()&isBlob == 0 {
 		return 1
 	}
@@ -230,14 +230,15 @@ func (p *Part) setBlob(d *database, t *slotTable, at *place, word uint64, length
 // Key, type and stamp stay. The record moves when its block does not fit. val may be part of the record.
 func (p *Part) reshape(d *database, t *slotTable, at *place, kind byte, val []byte, vlen int, expireAt int64) {
 	old := at.rec
-	flags := shape(int(old.klen), vlen, expireAt) | kind | t.stamp()
-	size, oldSize := headSize(flags)+int(old.klen)+vlen, old.size()
-	ref := cellRef(at.seg[at.i])
-	head, clock, klen := old.b[0], old.Clock(), int(old.klen)
-	b, key := old.b, old.Key()
+	oldAt, klen := old.keyAt()
+	flags := shape(klen, vlen, expireAt) | kind | t.stamp()
 	keyAt := headSize(flags)
+	size, oldSize := keyAt+klen+vlen, old.size()
+	ref := cellRef(at.seg[at.i])
+	head, clock := old.b[0], old.Clock()
+	b, key := old.b, old.Key()
 	if mem.Fits(oldSize, size) {
-		if keyAt >= int(old.key) { // what moves towards the end goes first, so that nothing is overwritten too early
+		if keyAt >= oldAt { // what moves towards the end goes first, so that nothing is overwritten too early
 			copy(b[keyAt+klen:], val)
 			copy(b[keyAt:], key)
 		} else {
@@ -253,6 +254,6 @@ func (p *Part) reshape(d *database, t *slotTable, at *place, kind byte, val []by
 		ref = fresh
 	}
 	encodeHead(b, head, flags, clock, expireAt, klen, vlen)
-	at.rec = decode(p.arena, b)
+	at.rec = Rec{b, p.arena}
 	p.setCell(d, t, at, ref, expireAt)
 }

@@ -56,7 +56,7 @@ func (t *slotTable) setRoot(w segWord) { t.root = t.root&laneMask | w }
 
 // locate finds the place of a key.
 func (p *Part) locate(t *slotTable, k *Key) (at place) {
-	tag := k.Hash >> tagShift
+	tag := k.tag()
 	w := p.segmentOf(t, tag)
 	if w == 0 {
 		return at

@@ -36,7 +36,7 @@ func newTestPart(t *testing.T) *Part {
 
 // testKey is a key of the given slot whose hash is the same in every run.
 func testKey(s slot.ID, name string) *Key {
-	return &Key{Bytes: []byte(name), Slot: s, Hash: mixName(name)}
+	return &Key{Bytes: []byte(name), Slot: s, Hash: uint32(mixName(name) >> 32)}
 }
 
 // layCell puts a cell into a table, without a record.

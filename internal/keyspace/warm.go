@@ -29,7 +29,7 @@ func (p *Part) WarmCells(db int, k *Key, write bool) {
 	if d == nil {
 		return
 	}
-	tag := k.Hash >> tagShift
+	tag := k.tag()
 	w := p.segmentOf(&d.slots[k.Slot>>shardBits], tag)
 	if w == 0 {
 		return
@@ -49,7 +49,7 @@ func (p *Part) WarmRecord(db int, k *Key) {
 	if d == nil {
 		return
 	}
-	tag := k.Hash >> tagShift
+	tag := k.tag()
 	w := p.segmentOf(&d.slots[k.Slot>>shardBits], tag)
 	if w == 0 {
 		return

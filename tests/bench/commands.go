@@ -57,7 +57,7 @@ func fillPlaces(w *maker, p *pipe, _ int) {
 
 // commandTable prints what the commands cost.
 func commandTable(ours, theirs *node, match *regexp.Regexp, rounds, scale int) error {
-	fmt.Printf("\n%-24s %14s %14s %7s   %10s %10s %7s\n", "pipeline 16", "covey req/s", "redis req/s", "ratio", "covey µs", "redis µs", "ratio")
+	fmt.Printf("\n%-24s %s\n", "pipeline 16", pairsHead)
 	for _, c := range dataCommands() {
 		if !match.MatchString(c.name) {
 			continue

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"runtime"
 	"slices"
 	"strconv"
 	"time"
@@ -58,12 +59,25 @@ func (n *node) light(requests, pipeline, replyBytes int, words ...string) (sampl
 		}
 	}
 	messages := max(lightClients, requests/pipeline)
-	cpu, began := n.processor(), time.Now()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cpu, own, began := n.processor(), clockTime(unix.CLOCK_THREAD_CPUTIME_ID), time.Now()
 	if err := drive(poll, clients, messages, pipeline, replyBytes); err != nil {
 		return sample{}, fmt.Errorf("%s: %w", n.name, err)
 	}
 	done := float64(messages * pipeline)
-	return sample{done / time.Since(began).Seconds(), float64((n.processor() - cpu).Nanoseconds()) / 1e3 / done}, nil
+	took := time.Since(began)
+	used := n.processor() - cpu
+	return sample{done / took.Seconds(), float64(used.Nanoseconds()) / 1e3 / done, (clockTime(unix.CLOCK_THREAD_CPUTIME_ID) - own).Seconds() / took.Seconds()}, nil
+}
+
+// clockTime is the time of a clock that counts the CPU time of a process or thread; 0 without it.
+func clockTime(clock int32) time.Duration {
+	var t unix.Timespec
+	if err := unix.ClockGettime(clock, &t); err != nil {
+		return 0
+	}
+	return time.Duration(t.Nano())
 }
 
 func (n *node) lightClient(pipeline int, words []string) (*lightClient, error) {

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // This file holds the commands that touch very many elements at once: what they cost beside redis-server, and how long a
@@ -257,9 +255,5 @@ func (n *node) idle() (spent time.Duration) {
 // processor is the CPU time of all threads that the process has or had, to the nanosecond.
 func (n *node) processor() time.Duration {
 	const ofProcess = 2 // the clock of a process that counts what its scheduler does
-	var t unix.Timespec
-	if err := unix.ClockGettime(int32(^n.cmd.Process.Pid)<<3|ofProcess, &t); err != nil {
-		return 0
-	}
-	return time.Duration(t.Nano())
+	return clockTime(int32(^n.cmd.Process.Pid)<<3 | ofProcess)
 }

@@ -150,27 +150,30 @@ func (n *node) resident() int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// sample is one run of redis-benchmark.
+// sample is one run of a client.
 type sample struct {
-	perSecond float64
-	cpuMicros float64 // of the server, a request
+	perSecond  float64
+	cpuMicros  float64 // of the server, a request
+	clientBusy float64 // the client's CPU time in parts of the run's time: near 1 the rate is the client's own
 }
 
 // redisBenchmark runs redis-benchmark with the name of a test ("-t", "get") or a command of its own.
 func (n *node) redisBenchmark(requests, pipeline int, words ...string) (sample, error) {
 	before := n.processor()
 	args := []string{"-p", strconv.Itoa(n.port), "-n", strconv.Itoa(requests), "-P", strconv.Itoa(pipeline), "-c", "50", "-r", "100000", "-d", "32", "--csv"}
-	out, err := exec.Command("redis-benchmark", append(args, words...)...).Output()
+	cmd := exec.Command("redis-benchmark", append(args, words...)...)
+	out, err := cmd.Output()
 	if err != nil {
 		return sample{}, err
 	}
 	used := n.processor() - before
+	client := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	rows, err := csv.NewReader(bytes.NewReader(out)).ReadAll()
 	if err != nil {
 		return sample{}, err
 	}
 	rate, err := strconv.ParseFloat(rows[len(rows)-1][1], 64)
-	return sample{rate, float64(used.Nanoseconds()) / 1e3 / float64(requests)}, err
+	return sample{rate, float64(used.Nanoseconds()) / 1e3 / float64(requests), client.Seconds() * rate / float64(requests)}, err
 }
 
 // pairs are samples of both servers, taken in turn.
@@ -178,19 +181,23 @@ type pairs [2][]sample
 
 func (p *pairs) add(server int, s sample) { p[server] = append(p[server], s) }
 
+// pairsHead names the columns of print.
+const pairsHead = "   covey req/s    redis req/s   ratio     covey µs   redis µs   ratio   client busy"
+
 // print prints the medians of each, and of the ratios within each pair.
 func (p *pairs) print() {
-	var rates, costs [2][]float64
+	var rates, costs, busy [2][]float64
 	var rateRatios, costRatios []float64
 	for i, ours := range p[0] {
 		theirs := p[1][i]
 		rates[0], rates[1] = append(rates[0], ours.perSecond), append(rates[1], theirs.perSecond)
 		costs[0], costs[1] = append(costs[0], ours.cpuMicros), append(costs[1], theirs.cpuMicros)
+		busy[0], busy[1] = append(busy[0], ours.clientBusy), append(busy[1], theirs.clientBusy)
 		rateRatios = append(rateRatios, ours.perSecond/theirs.perSecond)
 		costRatios = append(costRatios, ours.cpuMicros/theirs.cpuMicros)
 	}
-	fmt.Printf("%14.0f %14.0f %7.2f   %10.2f %10.2f %7.2f\n", median(rates[0]), median(rates[1]), median(rateRatios), median(costs[0]),
-		median(costs[1]), median(costRatios))
+	fmt.Printf("%14.0f %14.0f %7.2f   %10.2f %10.2f %7.2f     %4.2f %4.2f\n", median(rates[0]), median(rates[1]), median(rateRatios), median(costs[0]),
+		median(costs[1]), median(costRatios), median(busy[0]), median(busy[1]))
 }
 
 func median(list []float64) float64 {
@@ -200,7 +207,7 @@ func median(list []float64) float64 {
 
 // throughput compares GET and SET at three depths of pipeline.
 func throughput(ours, theirs *node, rounds, scale int) error {
-	fmt.Printf("%-5s %-9s %14s %14s %7s   %10s %10s %7s\n", "test", "pipeline", "covey req/s", "redis req/s", "ratio", "covey µs", "redis µs", "ratio")
+	fmt.Printf("%-15s %s\n", "test, pipeline", pairsHead)
 	for _, depth := range []struct{ pipeline, requests int }{{1, 300_000}, {16, 3_000_000}, {100, 6_000_000}} {
 		for _, test := range []string{"set", "get"} {
 			var pairs pairs

@@ -58,7 +58,7 @@ func suiteTable(ours, theirs *node, match *regexp.Regexp, rounds, scale int) err
 			if light {
 				client = "light client"
 			}
-			fmt.Printf("\n%-24s %14s %14s %7s   %10s %10s %7s\n", fmt.Sprintf("%s, pipeline %d", client, pipeline), "covey req/s", "redis req/s", "ratio", "covey µs", "redis µs", "ratio")
+			fmt.Printf("\n%-24s %s\n", fmt.Sprintf("%s, pipeline %d", client, pipeline), pairsHead)
 			for _, t := range suiteTests() {
 				if !match.MatchString(t.name) {
 					continue

@@ -67,11 +67,14 @@ func (d *draw) sortCommand() []string {
 			args = append(args, option, rapid.SampledFrom([]string{"d", "d", "w_odd"}).Draw(d.T, "to"))
 		case "WHAT":
 			if rapid.IntRange(0, 9).Draw(d.T, "odd") == 0 {
-				args = append(args, rapid.SampledFrom([]string{"WHAT", "BY", "GET", "STORE", "LIMIT"}).Draw(d.T, "word"))
+				args = append(args, rapid.SampledFrom([]string{"WHAT", "GET", "STORE", "LIMIT"}).Draw(d.T, "word"))
 			}
 		default:
 			args = append(args, option)
 		}
+	}
+	if rapid.IntRange(0, 19).Draw(d.T, "lacking") == 0 {
+		args = append(args, "BY") // NB: it comes last, as any word behind it would be a pattern, and most leave a set unsorted
 	}
 	return args
 }

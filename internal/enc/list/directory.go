@@ -129,7 +129,10 @@ func (l *List) seek(index int64) (s spot, offset int) {
 }
 
 // load reads a node's entry.
-func (l *List) load(s spot) node { return decodeNode(l.entry(s)) }
+func (l *List) load(s spot) (n node) {
+	n.decode(l.entry(s))
+	return n
+}
 
 // store writes a node's entry; the sums of the elements follow.
 func (l *List) store(s spot, n *node) {

@@ -28,7 +28,8 @@ func (l *List) PushTail(v []byte) {
 	s := spot{}
 	if l.Nodes() > 0 {
 		entry, page := l.lastBoth()
-		n := decodeNode(entry)
+		var n node
+		n.decode(entry)
 		if l.allows(&n, len(v)) {
 			size := listpack.EncodedSize(v)
 			at := n.size - 1
@@ -48,7 +49,8 @@ func (l *List) PushTail(v []byte) {
 func (l *List) PushHead(v []byte) {
 	if l.Nodes() > 0 {
 		entry, page := l.both(spot{})
-		n := decodeNode(entry)
+		var n node
+		n.decode(entry)
 		if l.allows(&n, len(v)) {
 			size := listpack.EncodedSize(v)
 			l.fill(&n, l.splice(&n, listpack.HeadSize, 0, size, l.endSlack(slackBefore)), listpack.HeadSize, size, v)
@@ -82,7 +84,7 @@ type End struct {
 func (l *List) HeadEnd(e *End) {
 	e.at, e.slack = spot{}, slackBefore
 	e.entry, e.page = l.both(spot{})
-	e.n = decodeNode(e.entry)
+	e.n.decode(e.entry)
 	e.lp, e.pos = l.bytes(&e.n), listpack.HeadSize
 }
 
@@ -92,7 +94,7 @@ func (l *List) TailEnd(e *End) {
 	e.slack = slackBehind
 	e.entry, e.page = l.lastBoth()
 	e.at = spot{l.pages() - 1, pageWord(e.page[0]).count() - 1}
-	e.n = decodeNode(e.entry)
+	e.n.decode(e.entry)
 	e.lp, e.pos = l.bytes(&e.n), 0
 	if !e.n.plain {
 		e.pos = listpack.Last(e.lp)
@@ -124,7 +126,8 @@ func (l *List) Drop(e *End) {
 // the node behind it, and whether the node is gone; if not, it is still at its place.
 func (l *List) cut(s spot, pos, count int, end slack) (next spot, gone bool) {
 	entry, page := l.both(s)
-	n := decodeNode(entry)
+	var n node
+	n.decode(entry)
 	if count >= n.count {
 		return l.dropNode(s), true
 	}

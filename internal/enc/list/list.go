@@ -84,7 +84,7 @@ func Exceeds(fill, size, count int) bool {
 type List struct {
 	a        *mem.Arena
 	root     mem.Ref
-	h        []uint64 // the words of the root
+	h        *[rootWords]uint64
 	plainMin int
 }
 
@@ -92,7 +92,7 @@ type List struct {
 func New(a *mem.Arena, fill int) List {
 	root := a.Alloc(mem.ForList, rootBytes)
 	l := Open(a, root)
-	clear(l.h)
+	clear(l.h[:])
 	l.h[wTop] = uint64(l.innerTop())
 	l.h[wRoom] = 1<<32 | uint64(uint16(int16(fill)))
 	return l
@@ -109,7 +109,7 @@ func NewFrom(a *mem.Arena, fill int, lp []byte) List {
 
 // Open is the list with a root.
 func Open(a *mem.Arena, root mem.Ref) List {
-	return List{a: a, root: root, h: a.Words(root, rootWords), plainMin: PlainMin}
+	return List{a: a, root: root, h: (*[rootWords]uint64)(a.Words(root, rootWords)), plainMin: PlainMin}
 }
 
 // SetPlainMin changes the length from which an element gets a plain node, for what is done through this List.

@@ -40,19 +40,14 @@ type node struct {
 // entryCount is the number of elements in the first word of a node.
 func entryCount(word uint64) int { return int(word >> countShift & countMask) }
 
-func decodeNode(e []uint64) node {
-	n := node{
-		ref:   mem.Ref(e[0] & mem.RefMask),
-		count: entryCount(e[0]),
-		size:  int(e[1] & fieldMask),
-		start: int(e[1] >> startShift & fieldMask),
-		room:  int(e[1] >> roomShift),
-		plain: e[0]&plainBit != 0,
-	}
+// decode fills a node in its place, as it is too large to be handed about in registers.
+func (n *node) decode(e []uint64) {
+	n.ref, n.count, n.plain = mem.Ref(e[0]&mem.RefMask), entryCount(e[0]), e[0]&plainBit != 0
 	if e[0]&wideBit != 0 {
 		n.size, n.start, n.room = int(uint32(e[1])), 0, int(e[1]>>wideShift)*roomUnit
+		return
 	}
-	return n
+	n.size, n.start, n.room = int(e[1]&fieldMask), int(e[1]>>startShift&fieldMask), int(e[1]>>roomShift)
 }
 
 func (n *node) encode(e []uint64) {

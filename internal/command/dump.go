@@ -1,11 +1,13 @@
 package command
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/covey-db/covey/internal/checksum"
 	"github.com/covey-db/covey/internal/config"
 	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/num"
 	"github.com/covey-db/covey/internal/object"
 	"github.com/covey-db/covey/internal/rdb"
@@ -15,7 +17,7 @@ import (
 
 func dumpHandlers(d Deps) map[string]engine.Handler {
 	compressors := &sync.Pool{New: func() any { return new(checksum.LZF) }}
-	restorers := &sync.Pool{New: func() any { return &restorer{log: d.LogWarning} }}
+	restorers := &sync.Pool{New: func() any { return &restorer{log: d.LogWarning, compressors: compressors} }}
 	restore := func(c *engine.Ctx) {
 		r := restorers.Get().(*restorer)
 		cmdRestore(c, r)
@@ -45,11 +47,16 @@ func cmdDump(c *engine.Ctx, compressors *sync.Pool) {
 		c.Null()
 		return
 	}
-	lzf := compressors.Get().(*checksum.LZF)
 	c.BulkMade(int(object.Weight(rec)), func(dst []byte) []byte {
-		return rdb.AppendDumpFooter(object.AppendTyped(dst, rec, lzf), 0)
+		return appendDump(dst, rec, compressors)
 	})
-	compressors.Put(lzf)
+}
+
+// appendDump appends the payload of a value to an empty buffer.
+func appendDump(dst []byte, rec keyspace.Rec, compressors *sync.Pool) []byte {
+	lzf := compressors.Get().(*checksum.LZF)
+	defer compressors.Put(lzf)
+	return rdb.AppendDumpFooter(object.AppendTyped(dst, rec, lzf), 0)
 }
 
 // restoreOptions are the words behind RESTORE key ttl payload.
@@ -137,7 +144,7 @@ func cmdRestore(c *engine.Ctx, r *restorer) {
 			propagateServerDelete(c, 0)
 		}
 	default:
-		finishRestore(c, existed, at, o)
+		r.finish(c, existed, at, o)
 	}
 	c.OK()
 }
@@ -158,6 +165,8 @@ type restorer struct {
 	decoder rdb.Decoder
 	builder object.Builder
 	log     func(string) // hears what is wrong with a payload; may be nil
+
+	compressors *sync.Pool // of *checksum.LZF
 }
 
 // check is an error if a payload is damaged.
@@ -181,8 +190,8 @@ func (r *restorer) complain(err error) error {
 	return err
 }
 
-// finishRestore gives key 0 its clock and logs it with its time of expiry.
-func finishRestore(c *engine.Ctx, existed bool, at int64, o restoreOptions) {
+// finish gives key 0 its clock and logs it with its time of expiry.
+func (r *restorer) finish(c *engine.Ctx, existed bool, at int64, o restoreOptions) {
 	part, key := c.Part(0), c.Key(0)
 	clock, given := c.Engine().Evictor.Stamp(o.idle, o.freq, c.Now)
 	if !given {
@@ -196,10 +205,27 @@ func finishRestore(c *engine.Ctx, existed bool, at int64, o restoreOptions) {
 		c.Notify(config.EventNew, "new", 0)
 	}
 	c.Notify(config.EventGeneric, "restore", 0)
-	if at == 0 || o.absTTL {
-		return // the command itself says it all
+	if c.Logging() {
+		r.propagate(c, at, o)
+	}
+}
+
+// propagate logs what the command did where others could not repeat the command: it counts from now, or brings a payload that
+// is too new for them.
+func (r *restorer) propagate(c *engine.Ctx, at int64, o restoreOptions) {
+	relative, newer := at != 0 && !o.absTTL, rdb.IsNewerDump(c.Args[3])
+	if !relative && !newer {
+		return
 	}
 	var digits [20]byte
-	effect := append([][]byte{wordRestore, key.Bytes, num.AppendInt(digits[:0], at)}, c.Args[3:]...)
-	c.Propagate(append(effect, wordAbsTTL)...)
+	effect := slices.Clone(c.Args)
+	effect[0] = wordRestore
+	if relative {
+		effect[2] = num.AppendInt(digits[:0], at)
+		effect = append(effect, wordAbsTTL)
+	}
+	if rec, ok := c.Part(0).Find(c.DB(), c.Key(0)); ok && newer {
+		effect[3] = appendDump(nil, rec, r.compressors)
+	}
+	c.Propagate(effect...)
 }

@@ -1,11 +1,13 @@
 package command
 
 import (
+	"encoding/binary"
 	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/covey-db/covey/internal/checksum"
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/rdb"
 	"github.com/covey-db/covey/internal/testkit/reply"
@@ -129,6 +131,33 @@ func TestRestoreTimes(t *testing.T) {
 		OBJECT FREQ f -> :200
 		OBJECT IDLETIME f -> -ERR An LFU maxmemory policy is selected...
 	`)
+}
+
+// A payload of a later version is logged in the one that every reader of the log knows.
+func TestRestoreOfANewerPayload(t *testing.T) {
+	h := newHarness(t)
+	h.script(`
+		SET k v
+		FUNCTION LOAD "#!lua name=l\nredis.register_function('f', function() return 1 end)"
+	`)
+	value, libraries := h.do("DUMP k").Text, h.do("FUNCTION DUMP").Text
+	newer := func(payload string) string {
+		out := binary.LittleEndian.AppendUint16([]byte(payload[:len(payload)-10]), rdb.WriteVersion+1)
+		return reply.Quote(string(binary.LittleEndian.AppendUint64(out, checksum.CRC64(0, out))))
+	}
+	h.effects()
+	h.script(`
+		RESTORE a 0 ` + newer(value) + ` -> +OK
+		RESTORE a 5000 ` + newer(value) + ` REPLACE -> +OK
+		RESTORE a 1700000009000 ` + newer(value) + ` ABSTTL REPLACE -> +OK
+		FUNCTION RESTORE ` + newer(libraries) + ` FLUSH -> +OK
+	`)
+	h.wantEffects(
+		"RESTORE a 0 "+value,
+		"RESTORE a 1700000005000 "+value+" REPLACE ABSTTL",
+		"RESTORE a 1700000009000 "+value+" ABSTTL REPLACE",
+		"FUNCTION RESTORE "+libraries+" FLUSH",
+	)
 }
 
 // A payload that is wrong at its very end leaves the key that it should have replaced as it was, whatever it has of a value.

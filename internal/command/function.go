@@ -2,6 +2,7 @@ package command
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/covey-db/covey/internal/checksum"
@@ -128,12 +129,16 @@ func (s *Scripts) cmdFunctionFlush(c *engine.Ctx) {
 }
 
 func (s *Scripts) cmdFunctionDump(c *engine.Ctx) {
+	c.Bulk(dumpLibraries(s.functions.Now().Sorted()))
+}
+
+func dumpLibraries(list []*script.Library) []byte {
 	lzf := new(checksum.LZF)
 	var out []byte
-	for _, l := range s.functions.Now().Sorted() {
+	for _, l := range list {
 		out = rdb.AppendFunction(out, []byte(l.Code), lzf)
 	}
-	c.Bulk(rdb.AppendDumpFooter(out, 0))
+	return rdb.AppendDumpFooter(out, 0)
 }
 
 func (s *Scripts) cmdFunctionRestore(c *engine.Ctx) {
@@ -182,6 +187,11 @@ func (s *Scripts) cmdFunctionRestore(c *engine.Ctx) {
 		return
 	}
 	s.change(c, set)
+	if rdb.IsNewerDump(c.Arg(2)) { // a Redis 7.0 could not repeat the command
+		effect := slices.Clone(c.Args)
+		effect[2] = dumpLibraries(list)
+		c.Propagate(effect...)
+	}
 	c.OK()
 }
 

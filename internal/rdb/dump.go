@@ -40,6 +40,12 @@ func verifyDump(payload []byte, summed bool) ([]byte, error) {
 	return body, nil
 }
 
+// IsNewerDump tells of a payload that VerifyDump has taken whether its version is above the one that is written, so that a
+// Redis 7.0 would refuse it whatever is in it.
+func IsNewerDump(payload []byte) bool {
+	return binary.LittleEndian.Uint16(payload[len(payload)-dumpFooterSize:]) > WriteVersion
+}
+
 // DecodeValue reads what VerifyDump found: a type and a value. The error wraps ErrDumpData and the reason, or is the
 // ValueBuilder's if it is not about the bytes (IsDamage).
 func DecodeValue(body []byte, b ValueBuilder) error { return new(Decoder).DecodeValue(body, b) }

@@ -113,7 +113,7 @@ func setExpiry(c *engine.Ctx, unit int64, relative bool) {
 		propagateDelete(c, 0)
 	} else {
 		c.Part(0).SetExpire(c.DB(), c.Key(0), max(at, 1)) // 0 would be never; a replica may be told of a time before 1970
-		c.Changed(0)
+		c.ChangedInPlace(0)
 		c.Notify(config.EventGeneric, "expire", 0)
 		var digits [20]byte
 		c.Propagate(wordPExpireAt, c.Key(0).Bytes, num.AppendInt(digits[:0], at))
@@ -163,7 +163,7 @@ func cmdPersist(c *engine.Ctx) {
 		c.ReplyInt(0)
 		return
 	}
-	c.Changed(0)
+	c.ChangedInPlace(0)
 	c.Notify(config.EventGeneric, "persist", 0)
 	c.ReplyInt(1)
 }

@@ -205,7 +205,7 @@ func cmdXDel(c *engine.Ctx) {
 	}
 	deleted := s.Delete(ids)
 	if deleted > 0 {
-		c.Changed(0)
+		c.ChangedInPlace(0)
 		c.CountChanges(deleted - 1)
 		c.Notify(config.EventStream, "xdel", 0)
 	}

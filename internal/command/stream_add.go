@@ -247,7 +247,7 @@ func cmdXTrim(c *engine.Ctx) {
 	deleted := object.TrimStream(c.Part(0), s, o.trim)
 	if deleted > 0 {
 		c.W.SetScratch(o.rewriteBound(c, s, c.W.Scratch()))
-		c.Changed(0)
+		c.ChangedInPlace(0)
 		c.CountChanges(int(deleted) - 1)
 		c.Notify(config.EventStream, "xtrim", 0)
 	}

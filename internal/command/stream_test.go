@@ -133,6 +133,33 @@ func TestStreamBlocking(t *testing.T) {
 	h.want("XREADGROUP GROUP g b BLOCK 0 STREAMS t 0", `[["t" [["7-1" ["a" "4"]]]]]`)
 }
 
+// What takes entries away, and what is no change of the entries, serves nobody: a group that was set back is read when the
+// next entry comes.
+func TestStreamBlockingSeesEntriesOnly(t *testing.T) {
+	h := newHarness(t)
+	b := h.client()
+	h.script(`
+		XADD s 1-1 a 1
+		XADD s 2-1 a 2
+		XADD s 3-1 a 3
+		XGROUP CREATE s g $
+	`)
+	b.send("XREADGROUP", "GROUP", "g", "b", "BLOCK", "0", "STREAMS", "s", ">")
+	h.script(`
+		XGROUP SETID s g 0 -> +OK
+		XGROUP DELCONSUMER s g b -> :0
+		XDEL s 1-1 -> :1
+		XTRIM s MAXLEN 1 -> :1
+		EXPIRE s 100 -> :1
+		PERSIST s -> :1
+		XINFO CONSUMERS s g -> []
+		XADD s 4-1 a 4
+	`)
+	if v := b.read(); v.String() != `[["s" [["3-1" ["a" "3"]] ["4-1" ["a" "4"]]]]]` {
+		t.Fatal(v)
+	}
+}
+
 // Who waits in a group hears that the group is gone.
 func TestStreamGroupGoesAway(t *testing.T) {
 	const gone = "NOGROUP No such key 's' or consumer group 'g' in XREADGROUP with GROUP option"

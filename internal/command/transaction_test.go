@@ -183,6 +183,22 @@ func TestPauseEndsByItself(t *testing.T) {
 	}
 }
 
+// A pause may be asked for that is longer than any timer.
+func TestPauseWithoutEnd(t *testing.T) {
+	h := newHarness(t)
+	writer := h.client()
+	h.want("CLIENT PAUSE 9223370000000000000 WRITE", "+OK")
+	writer.send("SET", "k", "v")
+	h.want("GET k", "nil")
+	if mode := h.e.Pause.Mode(); mode != engine.PauseWrites {
+		t.Fatalf("the pause is over: mode %d", mode)
+	}
+	h.want("CLIENT UNPAUSE", "+OK")
+	if v := writer.read(); v.Text != "OK" {
+		t.Fatalf("got %v", v)
+	}
+}
+
 func TestClientThatLeavesDuringAPause(t *testing.T) {
 	h := newHarness(t)
 	other := h.client()

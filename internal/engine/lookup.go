@@ -181,6 +181,12 @@ func (c *Ctx) Changed(i int) {
 	c.modified(c.S.db, &c.keys[i])
 }
 
+// ChangedInPlace is Changed for a change that brings nothing to those who block on the key: they are not looked at.
+func (c *Ctx) ChangedInPlace(i int) {
+	c.dirty++
+	c.touched(c.S.db, &c.keys[i])
+}
+
 // Modified is Changed for one more key of the same change: transactions that watch it fail, nothing is counted.
 func (c *Ctx) Modified(i int) { c.modified(c.S.db, &c.keys[i]) }
 

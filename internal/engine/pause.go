@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -69,11 +70,15 @@ func (p *Pause) holdsStream(write bool) bool {
 	return mode == PauseEverything || mode == PauseWrites && write
 }
 
-// Begin pauses until a time. A longer end that is already in force for the purpose stays.
+// longestPause is what a timer can wait, some 292 years.
+const longestPause = clock.Millis(math.MaxInt64 / time.Millisecond)
+
+// Begin pauses until a time, at most longestPause. A longer end that is already in force for the purpose stays.
 func (p *Pause) Begin(by PausePurpose, mode PauseMode, now, until clock.Millis) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	one := &p.mu.by[by]
+	until = min(until, now+longestPause)
 	if one.mode != PauseNone && one.until > until {
 		until = one.until
 	}

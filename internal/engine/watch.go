@@ -21,14 +21,19 @@ type watch struct {
 	existed bool
 }
 
-// modified breaks the transactions that watch a key of a locked shard, and notes that those who block on it may go on.
+// modified is touched, and notes that those who block on the key may go on.
 func (c *Ctx) modified(db int, key *keyspace.Key) {
+	c.touched(db, key)
+	if s := &c.e.shards[keyspace.ShardOf(key.Slot)]; len(s.blocked.byKey) != 0 {
+		c.markReady(s, db, key.Bytes)
+	}
+}
+
+// touched breaks the transactions that watch a key of a locked shard, and tells who tracks it.
+func (c *Ctx) touched(db int, key *keyspace.Key) {
 	s := &c.e.shards[keyspace.ShardOf(key.Slot)]
 	if len(s.watch.byKey) != 0 {
 		s.watch.touch(db, key.Bytes)
-	}
-	if len(s.blocked.byKey) != 0 {
-		c.markReady(s, db, key.Bytes)
 	}
 	if c.e.Tracking.active.Load() != 0 {
 		c.changedForTrackers(s, key.Bytes)

@@ -51,8 +51,7 @@ func cmdBitOp(c *engine.Ctx) {
 	}
 	switch {
 	case longest == 0:
-		if _, exists := c.FindWrite(0); exists {
-			c.Delete(0)
+		if c.Delete(0) {
 			c.Notify(config.EventGeneric, "del", 0)
 		}
 	default:

@@ -122,6 +122,21 @@ func TestLazyExpireIsLoggedAsUnlink(t *testing.T) {
 	h.wantEffects("SELECT 0", "SET k v PXAT 1700000000010", "UNLINK k", "SET k v", "UNLINK k")
 }
 
+// A target whose time is over is removed as any other where there is nothing to store.
+func TestNothingIsStoredOverAnExpiredKey(t *testing.T) {
+	for _, store := range []string{"BITOP AND k a b", "SORT a STORE k", "SINTERSTORE k a b", "ZINTERSTORE k 2 a b", "ZRANGESTORE k a 0 1",
+		"GEOSEARCHSTORE k a FROMLONLAT 1 1 BYRADIUS 1 km"} {
+		h := newHarness(t)
+		h.script(`
+			SET k v PX 10
+			wait 20ms
+			` + store + ` -> :0
+			EXISTS k -> :0
+		`)
+		h.wantEffects("SELECT 0", "SET k v PXAT 1700000000010", store)
+	}
+}
+
 // A replica applies what its primary sends as it is, also a time that is over.
 func TestPrimaryLinkKeepsPastExpiry(t *testing.T) {
 	h := newHarness(t)

@@ -345,10 +345,9 @@ func cmdZRangeStore(c *engine.Ctx) {
 func storeZSet(c *engine.Ctx, i int, e *object.ZSetEdit, event string) {
 	n := e.Len()
 	if n == 0 {
-		_, exists := c.FindWrite(i)
 		e.Discard()
 		c.W.SetScratch(e.Scratch())
-		if exists && c.Delete(i) {
+		if c.Delete(i) {
 			c.Notify(config.EventGeneric, "del", i)
 		}
 		c.ReplyInt(0)

@@ -114,6 +114,48 @@ dir %s
 	if len(out) > 0 {
 		t.Errorf("it prints %s", out)
 	}
+	end := awaitDaemon(t, dir)
+	overEveryDoor(t, dir, port)
+	end()
+	must(t, gone(filepath.Join(dir, "s")))
+	contains(t, daemonLog(dir), "DB saved on disk")
+	if _, err := os.Stat(filepath.Join(dir, "dump.rdb")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDaemonOfRelativePaths starts daemons whose configuration leaves the folder they were started in: a file that is named from
+// there, a dir that is, and standard input reach the process that stays.
+func TestDaemonOfRelativePaths(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, arg, stdin string }{
+		{name: "file", arg: "node.conf"},
+		{name: "standard input", arg: "-", stdin: "maxmemory-samples 7\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir, port := t.TempDir(), testkit.FreePort(t)
+			must(t, os.Mkdir(filepath.Join(dir, "data"), 0o755))
+			must(t, os.WriteFile(filepath.Join(dir, "node.conf"), []byte("maxmemory-samples 7\n"), 0o644))
+			start := exec.Command(testkit.Covey(t).Path, "server", c.arg, "--port", strconv.Itoa(port), "--bind", "127.0.0.1",
+				"--daemonize", "yes", "--dir", "data", "--logfile", "l", "--pidfile", "p", "--save", "")
+			start.Dir, start.Stdin = dir, strings.NewReader(c.stdin)
+			out, err := start.CombinedOutput()
+			must(t, err)
+			if len(out) > 0 {
+				t.Errorf("it prints %s", out)
+			}
+			endDaemon := awaitDaemon(t, filepath.Join(dir, "data"))
+			contains(t, redisCLI(t, "-p", strconv.Itoa(port), "CONFIG", "GET", "maxmemory-samples"), "7")
+			endDaemon()
+		})
+	}
+}
+
+// awaitDaemon waits until the daemon whose files p and l lie in a folder serves. What it returns ends the daemon, and waits until
+// it has taken away its pid file.
+func awaitDaemon(t testing.TB, dir string) (end func()) {
+	t.Helper()
 	var pid int
 	testkit.Eventually(t, testkit.Patience, func() error {
 		text, err := os.ReadFile(filepath.Join(dir, "p"))
@@ -123,23 +165,23 @@ dir %s
 		return err
 	})
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
-	log := func() string {
-		text, _ := os.ReadFile(filepath.Join(dir, "l"))
-		return string(text)
-	}
 	testkit.Eventually(t, testkit.Patience, func() error {
-		if !strings.Contains(log(), "Ready to accept connections unix") {
-			return fmt.Errorf("log: %s", log())
+		if log := daemonLog(dir); !strings.Contains(log, "Ready to accept connections tcp") {
+			return fmt.Errorf("log: %s", log)
 		}
 		return nil
 	})
-	overEveryDoor(t, dir, port)
-	must(t, syscall.Kill(pid, syscall.SIGTERM))
-	testkit.Eventually(t, testkit.Patience, func() error { return gone(filepath.Join(dir, "s"), filepath.Join(dir, "p")) })
-	contains(t, log(), "DB saved on disk")
-	if _, err := os.Stat(filepath.Join(dir, "dump.rdb")); err != nil {
-		t.Error(err)
+	return func() {
+		t.Helper()
+		must(t, syscall.Kill(pid, syscall.SIGTERM))
+		testkit.Eventually(t, testkit.Patience, func() error { return gone(filepath.Join(dir, "p")) })
 	}
+}
+
+// daemonLog is what the daemon of awaitDaemon has logged.
+func daemonLog(dir string) string {
+	text, _ := os.ReadFile(filepath.Join(dir, "l"))
+	return string(text)
 }
 
 // overEveryDoor writes through the Unix socket and over both versions of IP where there are both.

@@ -47,8 +47,13 @@ func runServer(args []string, in io.Reader, out, errs io.Writer) int {
 		fmt.Fprintln(errs, err)
 		return 1
 	}
+	var given []byte // what standard input held, where the arguments ask for it
+	stdin := func() (text []byte, err error) {
+		given, err = io.ReadAll(in)
+		return given, err
+	}
 	loaded, err := config.Load(config.Input{
-		Args: args, Stdin: func() ([]byte, error) { return io.ReadAll(in) }, WorkDir: dir,
+		Args: args, Stdin: stdin, WorkDir: dir,
 		ReadFile: os.ReadFile, Glob: filepath.Glob, EnterDir: os.Chdir, TryLog: server.TryLog,
 	})
 	if err != nil {
@@ -56,7 +61,7 @@ func runServer(args []string, in io.Reader, out, errs io.Writer) int {
 	}
 	store := config.NewStore(loaded)
 	if store.Bool("daemonize") && !server.Supervised(store.String("supervised")) && os.Getenv(daemonMark) == "" {
-		return daemonize(errs)
+		return daemonize(dir, given, errs)
 	}
 	return serve(loaded, errs)
 }
@@ -72,22 +77,40 @@ func refuse(errs io.Writer, err error) int {
 	return 1
 }
 
-// daemonize starts this program once more, without a terminal.
-func daemonize(errs io.Writer) int {
+// daemonize starts this program once more, without a terminal: where it was started, since the configuration may have left that
+// folder, and with the same standard input, which can be read but once.
+func daemonize(dir string, stdin []byte, errs io.Writer) int {
 	self, err := os.Executable()
+	if err == nil {
+		err = startDaemon(self, dir, stdin)
+	}
 	if err != nil {
 		fmt.Fprintln(errs, err)
 		return 1
 	}
+	return 0
+}
+
+func startDaemon(self, dir string, stdin []byte) error {
 	child := exec.Command(self)
 	child.Args = os.Args
+	child.Dir = dir
 	child.Env = append(os.Environ(), daemonMark+"=1")
 	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := child.Start(); err != nil {
-		fmt.Fprintln(errs, err)
-		return 1
+	if len(stdin) == 0 {
+		return child.Start()
 	}
-	return 0
+	to, err := child.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := child.Start(); err != nil {
+		return err
+	}
+	if _, err := to.Write(stdin); err != nil {
+		return err
+	}
+	return to.Close()
 }
 
 // serve runs a node until it is told to end.

@@ -3,10 +3,8 @@ package command
 import (
 	"fmt"
 	"runtime"
-	"strconv"
 	"testing"
 
-	"github.com/covey-db/covey/internal/resp"
 	"golang.org/x/sys/unix"
 )
 
@@ -59,14 +57,6 @@ func threadTime(b *testing.B) int64 {
 }
 
 func loadKey(i int) string { return fmt.Sprintf("key:%012d", i) }
-
-func appendWords(dst []byte, words ...string) []byte {
-	dst = append(dst, "*"+strconv.Itoa(len(words))+"\r\n"...)
-	for _, w := range words {
-		dst = resp.AppendBulkString(dst, w)
-	}
-	return dst
-}
 
 // loadBatches are pipelines of a command with random keys.
 func loadBatches(command []string, keys, depth int) [][]byte {

@@ -2,7 +2,9 @@ package engine
 
 import (
 	"github.com/covey-db/covey/internal/keyspace"
+	"github.com/covey-db/covey/internal/object"
 	"github.com/covey-db/covey/internal/resp"
+	"github.com/covey-db/covey/internal/spec"
 )
 
 // A command with one key spends more than half of its time waiting for memory: the slot's table, the cells, the record, one
@@ -25,7 +27,27 @@ type seen struct {
 	bytes int      // of the input that it takes
 	cmd   *Command // nil when it is no command with a single key
 	key   keyspace.Key
-	cold  bool // the key is another one than that of the command before: nothing of it has been asked for
+	cold  bool   // the key is another one than that of the command before: nothing of it has been asked for
+	hash  uint64 // of the member
+}
+
+func (one *seen) hasMember() bool {
+	return one.cmd != nil && one.cmd.member != 0 && one.cmd.member < len(one.input.Args)
+}
+
+// memberOf is the index of the argument that a command with one key looks for in a hash, set or sorted set, 0 for others. With
+// options before the score of ZADD it is a wrong one, which costs a line of the cache.
+func memberOf(r *spec.Row) int {
+	switch r.Full {
+	case "hdel", "hexists", "hget", "hincrby", "hincrbyfloat", "hmget", "hmset", "hset", "hsetnx", "hstrlen",
+		"sadd", "sismember", "smismember", "srem", "geohash", "geopos", "zmscore", "zrank", "zrem", "zrevrank", "zscore":
+		return 2
+	case "zadd", "zincrby":
+		return 3
+	case "geoadd":
+		return 4
+	}
+	return 0
 }
 
 // ahead are the commands that a worker has looked at and not yet executed, list[next:count].
@@ -138,6 +160,47 @@ func (c *Ctx) warm() {
 		if s := c.shardOf(&one.key); s.mu.TryLock() {
 			s.Part.WarmRecord(c.S.db, &one.key)
 			s.mu.Unlock()
+		}
+	}
+	for len(list) > 1 {
+		n := 1
+		for n < len(list) && !list[n].cold {
+			n++
+		}
+		if n > 1 {
+			c.warmMembers(list[:n])
+		}
+		list = list[n:]
+	}
+}
+
+// warmMembers fetches what commands with the same key look for in its value.
+func (c *Ctx) warmMembers(list []seen) {
+	if !list[0].hasMember() { // what comes behind it is most likely of the same kind
+		return
+	}
+	s := c.shardOf(&list[0].key)
+	if !s.mu.TryLock() {
+		return
+	}
+	defer s.mu.Unlock()
+	rec, ok := s.Part.Find(c.S.db, &list[0].key)
+	if !ok {
+		return
+	}
+	members, ok := object.ColdTable(rec)
+	if !ok {
+		return
+	}
+	for i := range list {
+		if one := &list[i]; one.hasMember() {
+			one.hash = s.Part.HashMember(one.input.Args[one.cmd.member])
+			members.WarmCell(one.hash)
+		}
+	}
+	for i := range list {
+		if one := &list[i]; one.hasMember() {
+			members.WarmEntry(one.hash)
 		}
 	}
 }

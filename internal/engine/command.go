@@ -36,6 +36,7 @@ type Command struct {
 	wholeIf      func(args [][]byte) bool
 	flagsOf      func(args [][]byte, row spec.Flag) spec.Flag
 	simple       int  // argument index of the only key, 0 when keys are found by the row's key specs
+	member       int  // argument index of a member or field that is looked for in the value of the key, 0 when there is none
 	keyed        bool // has keys at all
 	write        bool
 	readonly     bool
@@ -116,6 +117,7 @@ func newCommand(r *spec.Row, h Handler) *Command {
 	}
 	if r.FirstKey > 0 && r.FirstKey == r.LastKey && len(r.KeySpecs) == 1 && r.Flags&spec.MovableKeys == 0 {
 		c.simple = r.FirstKey
+		c.member = memberOf(r)
 	}
 	return c
 }

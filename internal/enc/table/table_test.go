@@ -54,6 +54,10 @@ func (m *model) close(t rapid.TB, budget int) {
 }
 
 func (m *model) check(t rapid.TB) {
+	for _, name := range []string{"a", "b", "absent"} { // fetching changes nothing
+		m.t.WarmCell(m.hash(name))
+		m.t.WarmEntry(m.hash(name))
+	}
 	if err := m.t.Check(); err != nil {
 		t.Fatal(err)
 	}

@@ -130,7 +130,7 @@ func (c *Ctx) serve(wt *waiter, now clock.Millis) (copied bool) {
 	if c.e.Cuts.Load() != 0 && sc.isHeldByCopy() {
 		return true
 	}
-	served := sc.runAgain()
+	served := sc.runAgain(wt)
 	sc.W.settle()
 	c.W.logged = c.W.logged || sc.W.logged
 	sc.W.logged = false
@@ -157,7 +157,7 @@ func (c *Ctx) serve(wt *waiter, now clock.Millis) (copied bool) {
 }
 
 // runAgain executes a blocked command in the name of its client; false when it goes on waiting.
-func (c *Ctx) runAgain() bool {
+func (c *Ctx) runAgain(wt *waiter) bool {
 	c.failed, c.explicit, c.dirty = false, false, 0
 	c.rerun, c.blockedAgain, c.wroteAt = true, false, 0
 	c.keys = c.keys[:0]
@@ -167,7 +167,7 @@ func (c *Ctx) runAgain() bool {
 	if v.Reason != acl.Allowed { // its user's rules have changed meanwhile
 		c.Err("NOPERM " + c.S.user().Refusal(v, c.Cmd.Row))
 		c.W.calls[c.Cmd.ID].rejected.Add(1)
-	} else if _, ok := c.findKeys(c.Cmd); ok {
+	} else if _, ok := c.findKeys(c.Cmd); ok && !(wt.block.OnDelete && c.followsKeys()) {
 		c.Cmd.run(c)
 	}
 	c.endCommand()

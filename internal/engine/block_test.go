@@ -81,11 +81,22 @@ func cmdBLMove(c *engine.Ctx) {
 	c.BulkString(list[0])
 }
 
+// cmdXReadGroup waits as long as the key is there.
+func cmdXReadGroup(c *engine.Ctx) {
+	if _, exists := c.Find(0); !exists {
+		c.Err("NOGROUP No such key")
+		return
+	}
+	c.BlockOnKeys(engine.Block{Type: keyspace.TypeStream, OnDelete: true})
+}
+
 func testHandlers() map[string]engine.Handler {
 	return map[string]engine.Handler{
-		"rpush":  {Run: cmdRPush},
-		"blpop":  {Run: cmdBLPop},
-		"blmove": {Run: cmdBLMove},
+		"rpush":      {Run: cmdRPush},
+		"blpop":      {Run: cmdBLPop},
+		"blmove":     {Run: cmdBLMove},
+		"xreadgroup": {Run: cmdXReadGroup},
+		"del":        {Run: func(c *engine.Ctx) { c.Delete(0); c.OK() }},
 		"set": {Run: func(c *engine.Ctx) {
 			c.Part(0).SetString(c.DB(), c.Key(0), c.Args[2], 0)
 			c.Changed(0)
@@ -387,6 +398,27 @@ func TestWaitEndsWithTheSlot(t *testing.T) {
 	c.send("BLPOP k 0")
 	e.Routes.SetHealth(engine.HealthDown)
 	c.wants("-CLUSTERDOWN The cluster is down")
+}
+
+// Who waits in a group of a stream that is moved away goes after it.
+func TestWaitFollowsTheKey(t *testing.T) {
+	e := newEngine(t, true)
+	slot := e.Key([]byte("k")).Slot
+	flip := func(r engine.Route) { e.Routes.Flip([]engine.RouteChange{{Slot: slot, Route: r}}) }
+	e.Routes.SetEndpoints([]engine.Endpoint{{Plain: "10.0.0.1:1"}, {Plain: "10.0.0.2:2"}})
+	flip(engine.Route{State: engine.RouteMine})
+	e.Routes.SetHealth(engine.HealthOK)
+	mover, c := connect(t, e), connect(t, e)
+	mover.want("SET k v", "+OK")
+	c.send("XREADGROUP GROUP g c BLOCK 0 STREAMS k >")
+	mover.want("DEL k", "+OK")
+	c.wants("-NOGROUP No such key")
+	mover.want("SET k v", "+OK")
+	c.send("XREADGROUP GROUP g c BLOCK 0 STREAMS k >")
+	flip(engine.Route{State: engine.RouteMine | engine.RouteMigrating, Other: 1})
+	c.wantsNothing()
+	mover.want("DEL k", "+OK")
+	c.wants(fmt.Sprintf("-ASK %d 10.0.0.2:2", slot))
 }
 
 func TestBlockedCommandIsCountedOnce(t *testing.T) {

@@ -188,6 +188,12 @@ func (c *Ctx) routed(cmd *Command) bool {
 	return false
 }
 
+// followsKeys sends a client whose key is gone after it when it went to where the whole slot is going.
+func (c *Ctx) followsKeys() bool {
+	leaving := c.e.Routes.slots[c.keys[0].Slot].State&RouteMigrating != 0
+	return leaving && !c.S.primaryLink && !c.routed(c.Cmd)
+}
+
 // verdict is why this node does not execute cmd, "" when it does.
 func (c *Ctx) verdict(cmd *Command) string {
 	if len(c.keys) == 0 {

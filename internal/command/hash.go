@@ -220,8 +220,11 @@ func cmdHExists(c *engine.Ctx) {
 
 func cmdHStrLen(c *engine.Ctx) {
 	if h, ok := readHash(c); ok {
-		f, _, _ := liveField(c, &h)
-		c.ReplyInt(int64(f.Value.Len()))
+		length := 0
+		if f, found, _ := liveField(c, &h); found {
+			length = f.Value.Len()
+		}
+		c.ReplyInt(int64(length))
 	}
 }
 

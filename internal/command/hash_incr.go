@@ -39,7 +39,7 @@ func cmdHIncrBy(c *engine.Ctx) {
 		return
 	}
 	old := f.Value.Int
-	if found && !f.Value.IsInt {
+	if found && !f.Value.IsInt() {
 		if old, ok = num.ParseInt(f.Value.Str); !ok {
 			c.Err("ERR hash value is not an integer")
 			return

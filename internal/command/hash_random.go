@@ -3,6 +3,7 @@ package command
 import (
 	"math"
 
+	"github.com/covey-db/covey/internal/enc/listpack"
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/object"
 	"github.com/covey-db/covey/internal/resp"
@@ -157,9 +158,9 @@ func repeatFields(c *engine.Ctx, h *object.Hash, n int64, values bool) {
 	r := drawnReply{n: n, texts: fields.mean() + texts.mean(), open: func() { openPairs(c, int(n), values) }}
 	r.one = func(c *engine.Ctx) {
 		i := int(c.W.Dice().Below(uint64(len(fields.ends))))
-		f := object.Field{Name: object.Elem{Str: fields.at(i)}}
+		f := object.Field{Name: listpack.BytesElem(fields.at(i))}
 		if values {
-			f.Value.Str = texts.at(i)
+			f.Value = listpack.BytesElem(texts.at(i))
 		}
 		replyPair(c, f, values)
 	}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -274,6 +275,19 @@ func TestExpiringFieldsAreSaved(t *testing.T) {
 		h.want("HPERSIST h FIELDS 1 a", "[:1]")
 		if dump := h.do("DUMP h").Text; dump[0] != 4 || dump[len(dump)-10] != 10 {
 			t.Error("without fields that expire the payload needs a new server")
+		}
+	}
+}
+
+// Texts without a byte stay texts where they are drawn again and again.
+func TestDrawnEmptyTexts(t *testing.T) {
+	h := newHarness(t)
+	h.args("HSET", "h", "", "")
+	h.args("ZADD", "z", "1", "")
+	for _, words := range [][]string{{"HRANDFIELD", "h", "-5000", "WITHVALUES"}, {"ZRANDMEMBER", "z", "-5000"}} {
+		all := h.args(words...).Strings()
+		if len(all) < 5000 || slices.Max(all) != "" {
+			t.Errorf("%s: %d texts", words, len(all))
 		}
 	}
 }

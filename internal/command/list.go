@@ -75,7 +75,7 @@ func editList(c *engine.Ctx) (e object.ListEdit, exists, ok bool) {
 
 // replyElem replies an element.
 func replyElem(c *engine.Ctx, e object.Elem) {
-	if !e.IsInt {
+	if !e.IsInt() {
 		c.Bulk(e.Str)
 		return
 	}

@@ -20,7 +20,7 @@ func appendID(dst []byte, id stream.ID) []byte {
 
 // appendElem appends an element of a listpack as a bulk string.
 func appendElem(dst []byte, e listpack.Elem) []byte {
-	if !e.IsInt {
+	if !e.IsInt() {
 		return resp.AppendBulk(dst, e.Str)
 	}
 	var text [20]byte

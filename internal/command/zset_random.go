@@ -3,6 +3,7 @@ package command
 import (
 	"math"
 
+	"github.com/covey-db/covey/internal/enc/listpack"
 	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/keyspace"
 	"github.com/covey-db/covey/internal/object"
@@ -89,7 +90,7 @@ func replyDrawn(c *engine.Ctx, z *object.ZSet, count int64, withScores bool) {
 	r := drawnReply{n: count, texts: pool.mean(), open: func() { openScored(c, int(count), withScores) }}
 	r.one = func(c *engine.Ctx) {
 		i := int(c.W.Dice().Below(uint64(len(scores))))
-		replyScored(c, object.Member{Str: pool.at(i)}, scores[i], withScores)
+		replyScored(c, listpack.BytesElem(pool.at(i)), scores[i], withScores)
 	}
 	r.reply(c)
 }

@@ -307,7 +307,7 @@ func appendRange(dst []byte, v resp.Version, it *object.ZSetIter, n int, withSco
 		if nested {
 			dst = resp.AppendArray(dst, 2)
 		}
-		if m.IsInt {
+		if m.IsInt() {
 			dst = resp.AppendBulkInt(dst, m.Int)
 		} else {
 			dst = resp.AppendBulk(dst, m.Str)

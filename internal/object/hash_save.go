@@ -66,7 +66,7 @@ func relativeExpiry(at, first int64) uint64 {
 }
 
 func (s *Saver) elem(e listpack.Elem) bool {
-	if e.IsInt {
+	if e.IsInt() {
 		s.Dst = rdb.AppendInt(s.Dst, e.Int)
 		return s.goesOn()
 	}

@@ -111,7 +111,7 @@ func MatchOf(text []byte) Match {
 
 // Is tells whether an element has the text.
 func (m *Match) Is(e Elem) bool {
-	if e.IsInt {
+	if e.IsInt() {
 		return m.isInt && m.n == e.Int
 	}
 	return string(e.Str) == string(m.text)

@@ -46,7 +46,7 @@ func (i *ListIter) appendNode(dst []byte, some, bytes int) []byte {
 		} else {
 			e := listpack.Get(i.lp, i.pos)
 			switch {
-			case e.IsInt:
+			case e.IsInt():
 				dst = resp.AppendBulkInt(dst, e.Int)
 			case len(e.Str) >= BulkMax:
 				return dst

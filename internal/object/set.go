@@ -68,7 +68,7 @@ func (s *Set) Contains(text []byte) bool {
 
 // Has tells whether m, which may come from another set, is a member.
 func (s *Set) Has(m Member) bool {
-	if !m.IsInt {
+	if !m.IsInt() {
 		return s.Contains(m.Str)
 	}
 	switch s.enc {
@@ -96,7 +96,7 @@ func (s *Set) Each(fn func(Member) bool) {
 	switch s.enc {
 	case keyspace.EncIntset:
 		for i := range intset.Len(s.small) {
-			if !fn(Member{Int: intset.At(s.small, i), IsInt: true}) {
+			if !fn(Member{Int: intset.At(s.small, i)}) {
 				return
 			}
 		}
@@ -131,7 +131,7 @@ func (s *Set) isNumbers() (all bool) {
 func (s *Set) Random(d *table.Dice) Member {
 	switch s.enc {
 	case keyspace.EncIntset:
-		return Member{Int: intset.At(s.small, int(d.Below(uint64(s.Len())))), IsInt: true}
+		return Member{Int: intset.At(s.small, int(d.Below(uint64(s.Len()))))}
 	case keyspace.EncListpack:
 		return listpack.Get(s.small, listpack.Seek(s.small, int(d.Below(uint64(s.Len())))))
 	}

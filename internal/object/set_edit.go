@@ -151,7 +151,7 @@ func (e *SetEdit) Add(text []byte) (added bool) {
 
 // AddMember is Add for a member of another set.
 func (e *SetEdit) AddMember(m Member) (added bool) {
-	if m.IsInt && e.enc == keyspace.EncIntset {
+	if m.IsInt() && e.enc == keyspace.EncIntset {
 		return e.addToIntset(m.Int)
 	}
 	var digits [intTextMax]byte
@@ -192,7 +192,7 @@ func (e *SetEdit) fitsListpack(n int) bool {
 func (e *SetEdit) leaveIntset(n int) {
 	count, longest := intset.Len(e.small), 0
 	if count > 0 {
-		longest = max(Member{Int: intset.At(e.small, 0), IsInt: true}.Len(), Member{Int: intset.At(e.small, count-1), IsInt: true}.Len())
+		longest = max(Member{Int: intset.At(e.small, 0)}.Len(), Member{Int: intset.At(e.small, count-1)}.Len())
 	}
 	if int64(count) >= e.limits.SetEntries.Load() || int64(max(n, longest)) > e.limits.SetValue.Load() ||
 		count*listpack.EncodedIntSize(math.MaxInt64)+n > listpack.BytesMax {
@@ -290,7 +290,7 @@ func (e *SetEdit) Remove(text []byte) (removed bool) {
 
 // RemoveMember is Remove for a member of this or another set.
 func (e *SetEdit) RemoveMember(m Member) (removed bool) {
-	if m.IsInt && e.enc == keyspace.EncIntset {
+	if m.IsInt() && e.enc == keyspace.EncIntset {
 		return e.removeFromIntset(m.Int)
 	}
 	var digits [intTextMax]byte

@@ -23,7 +23,7 @@ func packFind(lp, member []byte) int { return listpack.Find(lp, listpack.First(l
 // packScore is the score of the member at a position.
 func packScore(lp []byte, pos int) float64 {
 	e := listpack.Get(lp, pos+listpack.ElemSize(lp, pos))
-	if e.IsInt {
+	if e.IsInt() {
 		return float64(e.Int)
 	}
 	return parseScore(e.Str)
@@ -68,7 +68,7 @@ func packIndex(lp []byte, pos int) (rank int) {
 // comparePacked compares the member at a position with another one.
 func comparePacked(lp []byte, pos int, member []byte) int {
 	e := listpack.Get(lp, pos)
-	if !e.IsInt {
+	if !e.IsInt() {
 		return bytes.Compare(e.Str, member)
 	}
 	var digits [intTextMax]byte

@@ -157,7 +157,7 @@ func (i *Iter) findBack(v []byte) bool {
 	n, isInt := num.ParseInt(v)
 	for e, ok := i.Next(); ok; e, ok = i.Next() {
 		switch {
-		case e.IsInt:
+		case e.IsInt():
 			if isInt && e.Int == n {
 				return true
 			}

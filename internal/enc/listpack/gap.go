@@ -54,7 +54,7 @@ func ReadInt(lp []byte, pos int) (v int64, next int, ok bool) {
 
 func readInt(lp []byte, pos int) (v int64, next int, ok bool) {
 	e, next := Read(lp, pos)
-	return e.Int, next, e.IsInt
+	return e.Int, next, e.IsInt()
 }
 
 // Skip is the position n elements behind pos, which may be that of the end. There must be so many.

@@ -47,16 +47,27 @@ const BytesMax = 1 << 30
 // intTextMax is the length of the longest text of a number.
 const intTextMax = 20
 
-// Elem is one element: a number, or bytes that point into the listpack and live until it is edited.
+// Elem is one element: a number, or bytes that point into the listpack and live until it is edited. It is four words, so that
+// the compiler keeps it in registers.
 type Elem struct {
-	Str   []byte // the bytes; nil for a number
-	Int   int64  // the number
-	IsInt bool   // the element is stored as a number
+	Str []byte // the bytes; nil for a number
+	Int int64  // the number
 }
+
+// BytesElem is the element of some bytes, which may be nil.
+func BytesElem(b []byte) Elem {
+	if b == nil {
+		b = []byte{}
+	}
+	return Elem{Str: b}
+}
+
+// IsInt says whether the element is stored as a number.
+func (e Elem) IsInt() bool { return e.Str == nil }
 
 // Append appends the element's text.
 func (e Elem) Append(dst []byte) []byte {
-	if e.IsInt {
+	if e.IsInt() {
 		return num.AppendInt(dst, e.Int)
 	}
 	return append(dst, e.Str...)
@@ -65,7 +76,7 @@ func (e Elem) Append(dst []byte) []byte {
 // Text is the element's text. A number is written to the scratch space, which may be nil; the result lives until the
 // space or the listpack is used again.
 func (e Elem) Text(scratch []byte) []byte {
-	if e.IsInt {
+	if e.IsInt() {
 		return num.AppendInt(scratch[:0], e.Int)
 	}
 	return e.Str
@@ -73,7 +84,7 @@ func (e Elem) Text(scratch []byte) []byte {
 
 // Len is the length of the element's text.
 func (e Elem) Len() int {
-	if e.IsInt {
+	if e.IsInt() {
 		return intLen(e.Int)
 	}
 	return len(e.Str)
@@ -81,7 +92,7 @@ func (e Elem) Len() int {
 
 // Equal tells whether the element's text is b.
 func (e Elem) Equal(b []byte) bool {
-	if !e.IsInt {
+	if !e.IsInt() {
 		return bytes.Equal(e.Str, b)
 	}
 	if len(b) == 0 || len(b) > intTextMax {
@@ -197,12 +208,12 @@ func Get(lp []byte, pos int) Elem {
 	head := b[0]
 	switch {
 	case head < 0x80:
-		return Elem{Int: int64(head), IsInt: true}
+		return Elem{Int: int64(head)}
 	case head < 0xc0:
 		end := 1 + int(head&0x3f)
 		return Elem{Str: b[1:end:end]}
 	case head < 0xe0:
-		return Elem{Int: narrow(head, b[1]), IsInt: true}
+		return Elem{Int: narrow(head, b[1])}
 	case head < headStr:
 		end := 2 + (int(head&0x0f)<<8 | int(b[1]))
 		return Elem{Str: b[2:end:end]}
@@ -210,7 +221,7 @@ func Get(lp []byte, pos int) Elem {
 		end := 5 + int(binary.LittleEndian.Uint32(b[1:]))
 		return Elem{Str: b[5:end:end]}
 	}
-	return Elem{Int: wide(b), IsInt: true}
+	return Elem{Int: wide(b)}
 }
 
 // narrow is a number of 13 bits.

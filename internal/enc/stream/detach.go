@@ -67,8 +67,8 @@ func (s Stream) dropFront(nodes int) (husk mem.Ref) {
 	}
 	h := New(s.a)
 	if nodes == t.len() {
-		copy(h.nodes().head, t.head)
-		clear(t.head)
+		*h.nodes().head = *t.head
+		clear(t.head[:])
 		return h.root
 	}
 	p, before := t.first(), nodes

@@ -105,7 +105,7 @@ func (g Group) freeSome(budget int) (spent int, done bool) {
 }
 
 func (g Group) pending() tree {
-	return tree{g.a, g.head[groupPending : groupPending+treeWords], pendingWords}
+	return tree{g.a, (*[treeWords]uint64)(g.head[groupPending:]), pendingWords}
 }
 
 func (g Group) consumers() dir {
@@ -192,7 +192,7 @@ func (g Group) dropOwned(c Consumer) {
 	}
 	all.freeInner()
 	r := mem.Ref(all.head[1])
-	clear(all.head)
+	clear(all.head[:])
 	for r != 0 {
 		l := all.leaf(r)
 		for i := range l.count {
@@ -208,7 +208,7 @@ func (g Group) dropOwned(c Consumer) {
 }
 
 func (c Consumer) owned() tree {
-	return tree{c.a, c.head[consumerOwned : consumerOwned+treeWords], 0}
+	return tree{c.a, (*[treeWords]uint64)(c.head[consumerOwned:]), 0}
 }
 
 // Name is the name of the consumer, which lives as long as the consumer.

@@ -73,7 +73,7 @@ func readNumber(lp []byte, pos int) (n int64, next int) {
 
 // setNumber changes a number of a node in place, growing the node's block when it gets longer.
 func (s Stream) setNumber(word *uint64, lp []byte, pos int, v int64) []byte {
-	if e := listpack.Get(lp, pos); e.IsInt && listpack.EncodedIntSize(e.Int) == listpack.EncodedIntSize(v) {
+	if e := listpack.Get(lp, pos); e.IsInt() && listpack.EncodedIntSize(e.Int) == listpack.EncodedIntSize(v) {
 		return listpack.ReplaceInt(lp, pos, v)
 	}
 	lp = s.grow(word, lp, numberMax)

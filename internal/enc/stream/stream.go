@@ -42,23 +42,25 @@ const (
 type Stream struct {
 	a    *mem.Arena
 	root mem.Ref
-	head []uint64
+	head *[headWords]uint64
 }
 
 // New is an empty stream.
 func New(a *mem.Arena) Stream {
 	s := Open(a, a.Alloc(mem.ForStream, headWords*wordBytes))
-	clear(s.head)
+	clear(s.head[:])
 	return s
 }
 
 // Open is the stream whose root is given.
-func Open(a *mem.Arena, root mem.Ref) Stream { return Stream{a, root, a.Words(root, headWords)} }
+func Open(a *mem.Arena, root mem.Ref) Stream {
+	return Stream{a, root, (*[headWords]uint64)(a.Words(root, headWords))}
+}
 
 // Root is what Open finds the stream by.
 func (s Stream) Root() mem.Ref { return s.root }
 
-func (s Stream) nodes() tree { return tree{s.a, s.head[atNodes : atNodes+treeWords], 1} }
+func (s Stream) nodes() tree { return tree{s.a, (*[treeWords]uint64)(s.head[atNodes:]), 1} }
 
 func (s Stream) id(at int) ID        { return keyAt(s.head[at:]) }
 func (s Stream) setID(at int, id ID) { putKey(s.head[at:], id) }

@@ -37,7 +37,7 @@ const (
 // tree is a view of a tree; it lives as long as the block that the head lies in.
 type tree struct {
 	a     *mem.Arena
-	head  []uint64
+	head  *[treeWords]uint64
 	width int // words of a value
 }
 

@@ -94,7 +94,7 @@ func (m *treeModel) cutFront(t *rapid.T) {
 	}
 	n := rapid.IntRange(0, len(m.list)-1).Draw(t, "cut")
 	p := m.t.seek(m.list[n])
-	rest := tree{m.t.a, make([]uint64, treeWords), m.t.width}
+	rest := tree{m.t.a, new([treeWords]uint64), m.t.width}
 	rest.head[1] = uint64(m.t.cutFront(p, n))
 	m.list = m.list[n:]
 	for done := false; !done; {
@@ -107,7 +107,7 @@ func TestTree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := mem.NewArena(mem.Options{})
 		defer a.Close()
-		m := &treeModel{t: tree{a, make([]uint64, treeWords), rapid.IntRange(0, 3).Draw(t, "width")}}
+		m := &treeModel{t: tree{a, new([treeWords]uint64), rapid.IntRange(0, 3).Draw(t, "width")}}
 		ids := rapid.Uint64Range(0, uint64(rapid.SampledFrom([]int{10, 1000, 100000}).Draw(t, "range")))
 		next := ID{Ms: 50000}
 		for range rapid.IntRange(1, 8).Draw(t, "phases") {

@@ -72,6 +72,32 @@ func spoil(random *rand.Rand, message []byte) []byte {
 	return b
 }
 
+// TestStrangersOnTheBus takes all links that the bus gives to strangers, and holds them with pieces of packets: nodes that are
+// new to the cluster find their way in.
+func TestStrangersOnTheBus(t *testing.T) {
+	t.Parallel()
+	const linksMax = 1024 // as many as the bus gives to strangers
+	a := testkit.Start(t, testkit.Options{Conf: testkit.ClusterConf()})
+	b := testkit.Start(t, testkit.Options{Conf: testkit.ClusterConf()})
+	packet := busPacket{Kind: busPing, From: stranger(a.Port)}.bytes()
+	for i := range linksMax + 10 {
+		c, err := testkit.TryDial(a.BusAddr())
+		must(t, err)
+		defer c.Close()
+		_ = c.SendRaw(packet[:i%len(packet)]) // one of the first may be closed already
+	}
+	b.Want(t, "+OK", "CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(a.Port))
+	for _, s := range []*testkit.Server{a, b} {
+		testkit.Eventually(t, testkit.Patience, func() error {
+			lines, err := testkit.ParseNodeLines(s.OK(t, "CLUSTER", "NODES").Text)
+			if err == nil && (len(lines) != 2 || lines[0].Has("handshake") || lines[1].Has("handshake")) {
+				err = fmt.Errorf("nodes: %v", lines)
+			}
+			return err
+		})
+	}
+}
+
 // TestHalfRequests leaves requests unfinished on many connections: none of them may disturb another.
 func TestHalfRequests(t *testing.T) {
 	t.Parallel()

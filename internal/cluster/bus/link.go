@@ -82,6 +82,22 @@ func (ls *links) closeAll() {
 	}
 }
 
+// dropStranger breaks the accepted link that has been that of a stranger for longest. A node makes itself known by its first
+// packet, so whoever holds links without a word makes room for it.
+func (ls *links) dropStranger() {
+	ls.mu.Lock()
+	var oldest *link
+	for id, l := range ls.mu.byID {
+		if id&core.LinkAccepted != 0 && !l.known.Load() && (oldest == nil || id < oldest.id) && !l.isClosing() {
+			oldest = l
+		}
+	}
+	ls.mu.Unlock()
+	if oldest != nil {
+		oldest.closeNow()
+	}
+}
+
 // queued is how many bytes wait to be sent, for CLUSTER LINKS.
 func (ls *links) queued(id core.LinkID) int {
 	l := ls.get(id)
@@ -95,6 +111,12 @@ func (ls *links) queued(id core.LinkID) int {
 
 func newLink(id core.LinkID) *link {
 	return &link{id: id, done: make(chan struct{}, 1), wake: make(chan struct{}, 1), quit: func() {}}
+}
+
+func (l *link) isClosing() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mu.closing
 }
 
 // closeNow breaks the connection; its reader notices.
@@ -236,7 +258,8 @@ func (b *Bus) converse(l *link, conn net.Conn) {
 }
 
 const (
-	// strangersMax bounds accepted links whose peer is no known node: more than nodes that join at the same time.
+	// strangersMax bounds accepted links whose peer is no known node: more than nodes that join at the same time. One more takes
+	// the place of the oldest.
 	strangersMax = 1024
 	// strangerIdle is how long such a link may be silent.
 	strangerIdle = 30 * time.Second

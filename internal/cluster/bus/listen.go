@@ -72,6 +72,7 @@ func (b *Bus) accept(l net.Listener) {
 			return
 		}
 		b.log.Warn("Error accepting cluster node: " + err.Error())
+		b.links.dropStranger() // its file may be what is missing
 		select {
 		case <-b.stopped:
 			return
@@ -83,8 +84,7 @@ func (b *Bus) accept(l net.Listener) {
 // welcome starts a link that a peer has opened.
 func (b *Bus) welcome(conn net.Conn) {
 	if b.links.strangers.Load() >= strangersMax {
-		conn.Close()
-		return
+		b.links.dropStranger()
 	}
 	l := newLink(core.LinkAccepted | core.LinkID(b.links.lastAccepted.Add(1)))
 	ctx, cancel := context.WithCancel(context.Background())

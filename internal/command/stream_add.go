@@ -162,7 +162,7 @@ func cmdXAdd(c *engine.Ctx) {
 	c.Bulk(idText)
 	c.Notify(config.EventStream, "xadd", 0)
 	if !o.idGiven || o.autoSeq {
-		c.Args[o.idAt] = idText // replicas and the log get the ID
+		c.ReplaceArg(o.idAt, idText) // replicas and the log get the ID
 	}
 	if o.trims {
 		idText = o.trimAfterAdd(c, s, idText)
@@ -224,8 +224,8 @@ func (o *addOptions) rewriteBound(c *engine.Ctx, s stream.Stream, text []byte) [
 	} else {
 		text = num.AppendInt(text, s.Len())
 	}
-	c.Args[o.boundAt-1] = wordExact
-	c.Args[o.boundAt] = text[start:]
+	c.ReplaceArg(o.boundAt-1, wordExact)
+	c.ReplaceArg(o.boundAt, text[start:])
 	return text
 }
 

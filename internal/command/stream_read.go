@@ -85,7 +85,7 @@ func (o *readOptions) block(c *engine.Ctx, sources []source) {
 	for i := range sources {
 		at := o.keysAt + o.keys + i
 		if len(c.Args[at]) == 1 && c.Args[at][0] == '$' {
-			c.Args[at] = sources[i].after.AppendText(nil)
+			c.ReplaceArg(at, sources[i].after.AppendText(nil))
 		}
 	}
 	c.BlockOnKeys(engine.Block{Type: keyspace.TypeStream, Timeout: o.timeout, OnDelete: o.byGroup})

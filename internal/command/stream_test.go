@@ -133,6 +133,27 @@ func TestStreamBlocking(t *testing.T) {
 	h.want("XREADGROUP GROUP g b BLOCK 0 STREAMS t 0", `[["t" [["7-1" ["a" "4"]]]]]`)
 }
 
+// MONITOR shows a command as its client sent it, however it is logged or goes on waiting.
+func TestMonitorShowsStreamCommandsAsSent(t *testing.T) {
+	h := newHarness(t)
+	watcher, b := h.client(), h.client()
+	watcher.send("MONITOR")
+	watcher.read()
+	h.do("XADD s MAXLEN ~ 1 7-* a 1")
+	h.do("XTRIM s MAXLEN ~ 1")
+	b.send("XREAD", "BLOCK", "0", "STREAMS", "s", "$")
+	for _, want := range []string{`"XADD" "s" "MAXLEN" "~" "1" "7-*" "a" "1"`, `"XTRIM" "s" "MAXLEN" "~" "1"`, `"XREAD" "BLOCK" "0" "STREAMS" "s" "$"`} {
+		if v := watcher.read(); !strings.HasSuffix(v.Text, want) {
+			t.Fatalf("got %s, want %s", v.Text, want)
+		}
+	}
+	h.do("XADD s 8-1 a 2")
+	if v := b.read(); v.String() != `[["s" [["8-1" ["a" "2"]]]]]` {
+		t.Fatal(v)
+	}
+	h.wantEffects("SELECT 0", "XADD s MAXLEN = 1 7-0 a 1", "XADD s 8-1 a 2")
+}
+
 // What takes entries away, and what is no change of the entries, serves nobody: a group that was set back is read when the
 // next entry comes.
 func TestStreamBlockingSeesEntriesOnly(t *testing.T) {

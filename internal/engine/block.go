@@ -27,7 +27,7 @@ type Block struct {
 // neither replied nor changed anything, and returns. It is run again, from its beginning, for each change that makes one of
 // the keys ready: then all shards of the command's keys are locked, and session, database, protocol and arguments are those
 // of the blocked client. It serves and replies as usual, or calls BlockOnKeys again, which leaves everything as it is. A
-// handler that wants other arguments the next time (XREAD: the id that $ means) puts them in c.Args before it calls.
+// handler that wants other arguments the next time (XREAD: the id that $ means) calls ReplaceArg before.
 //
 // When the timeout is over the client gets a null array. Inside EXEC and scripts nothing may wait: the null array is
 // replied at once; a command that replies something else there asks InExec first.
@@ -131,7 +131,7 @@ type blocked struct {
 
 func (c *Ctx) block(b Block) {
 	e := c.e
-	wt := &waiter{cmd: c.Cmd, args: copyArgs(c.Args), block: b}
+	wt := &waiter{cmd: c.Cmd, args: copyArgs(c.repeatable()), block: b}
 	for i := range c.keys {
 		wt.set |= shardBit(c.keys[i].Slot)
 	}

@@ -20,6 +20,7 @@ type Ctx struct {
 
 	e        *Engine
 	seen     *seen          // what was found out about the command before its turn; nil mostly
+	edited   [][]byte       // the arguments for whoever repeats the command; empty: Args
 	keys     []keyspace.Key // in the order of the row's key specs
 	keyRefs  []spec.KeyRef
 	held     uint64 // shards locked by this command

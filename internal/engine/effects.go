@@ -193,9 +193,30 @@ func (c *Ctx) endCommand() {
 			c.noteOwn()
 		}
 		if !c.explicit {
-			c.addEffect(c.Args)
+			c.addEffect(c.repeatable())
 		}
 	}
+	if len(c.edited) > 0 {
+		clear(c.edited)
+		c.edited = c.edited[:0]
+	}
+}
+
+// ReplaceArg has whoever repeats the command see arg in place of argument i: the log, and the command itself when it blocks.
+// c.Args stay what the client sent, for MONITOR and SLOWLOG. arg must not change until the handler has returned.
+func (c *Ctx) ReplaceArg(i int, arg []byte) {
+	if len(c.edited) == 0 {
+		c.edited = append(c.edited, c.Args...)
+	}
+	c.edited[i] = arg
+}
+
+// repeatable is the command with what ReplaceArg said.
+func (c *Ctx) repeatable() [][]byte {
+	if len(c.edited) > 0 {
+		return c.edited
+	}
+	return c.Args
 }
 
 // commitEffects appends what was collected as one contiguous block, and serves who waited for it; the shards are still

@@ -15,13 +15,18 @@ import (
 // checkCommand is "covey check": it reads an RDB file, or the files of an append-only file, to the end and names the place of
 // any damage.
 type checkCommand struct {
-	File  string `arg:"" help:"An RDB file, the manifest of an append-only file, or a file of commands." type:"existingfile"`
+	File  string `arg:"" help:"An RDB file, the manifest of an append-only file, or a file of commands."`
 	Keys  bool   `help:"A line for every key of an RDB file."`
 	Fix   bool   `help:"Cut the last file of commands back to what is whole, after a question."`
 	Until int64  `name:"truncate-to-timestamp" placeholder:"SECONDS" help:"Cut the last file of commands back to what was done up to this time (it needs aof-timestamp-enabled)."`
 }
 
 func (c *checkCommand) Run(in io.Reader, out io.Writer) error {
+	if info, err := os.Stat(c.File); err != nil {
+		return err
+	} else if info.IsDir() {
+		return fmt.Errorf("%s is a folder; name the RDB file, or the manifest of the append-only file, in it", c.File)
+	}
 	commands, err := journal.IsSet(vfs.OS{}, c.File)
 	if err != nil {
 		return err

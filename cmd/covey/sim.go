@@ -11,7 +11,7 @@ import (
 // and the command that replays it.
 type simCommand struct {
 	Scenario string `help:"Scenario to run; a random history when empty."`
-	Nodes    int    `help:"Number of nodes; 0 is what the scenario says."`
+	Nodes    int    `help:"Number of nodes of a scenario; 0 is what it says."`
 	Seed     uint64 `help:"Seed of the first run; 0 is what the scenario says."`
 	Swarm    int    `help:"Number of random histories, from the seed on."`
 	List     bool   `help:"List the scenarios."`

@@ -32,7 +32,8 @@ type Options struct {
 	Scenario string
 	// Script is the text of a script to run instead of a scenario.
 	Script string
-	// Nodes is the number of nodes, 0 for what the script says.
+	// Nodes is the number of nodes, 0 for what the script says. A script names nodes, so there cannot be fewer than it says; a
+	// random history has its own number.
 	Nodes int
 	// Seed is the seed, 0 for what the script says.
 	Seed uint64
@@ -141,10 +142,26 @@ func (o *Options) size(s *script) (shape, uint64, error) {
 	if o.Seed != 0 {
 		seed = o.Seed
 	}
-	if o.Nodes > 0 {
-		size.primaries = max(1, o.Nodes/(1+size.replicas))
+	if o.Nodes != 0 {
+		err = o.resize(&size)
 	}
-	return size, seed, nil
+	return size, seed, err
+}
+
+// nodesMax bounds a simulated cluster: every node tells all others, and a step looks at all of them.
+const nodesMax = 1000
+
+// resize gives the cluster the number of nodes that is asked for.
+func (o *Options) resize(size *shape) error {
+	each := 1 + size.replicas // nodes of one primary
+	switch least := size.primaries * each; {
+	case o.isSwarm():
+		return errors.New("a random history chooses its number of nodes; --nodes is for a --scenario")
+	case o.Nodes < least || o.Nodes > nodesMax:
+		return fmt.Errorf("--nodes %d: this scenario runs with %d to %d nodes", o.Nodes, least, nodesMax)
+	}
+	size.primaries = o.Nodes / each
+	return nil
 }
 
 // replay is the command that runs a seed again.

@@ -34,7 +34,8 @@ func largeValues() (in []byte) {
 	return appendWords(appendWords(appendWords(nil, set...), hash...), zset...)
 }
 
-// TestPipelinesMeanWhatTheirCommandsMean gives one node commands in one piece, another one by one.
+// TestPipelinesMeanWhatTheirCommandsMean gives one node commands in one piece, another one by one after a glance at each, as if
+// it were there twice.
 func TestPipelinesMeanWhatTheirCommandsMean(t *testing.T) {
 	large := largeValues()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -50,6 +51,9 @@ func TestPipelinesMeanWhatTheirCommandsMean(t *testing.T) {
 			in := encodeLine(t, line)
 			whole.in = append(whole.in, in...)
 			single.in = append(single.in, in...)
+			single.w.Glance(single.s, single.in)
+			single.w.Glance(single.s, single.in)
+			single.w.Fetch()
 			single.run()
 		}
 		whole.run()

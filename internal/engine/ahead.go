@@ -132,12 +132,12 @@ func (c *Ctx) recognise(one *seen) bool {
 		one.cold = c.W.ahead.list[n-2].key.Hash != one.key.Hash
 	}
 	if one.cold {
-		c.shardOf(&one.key).Part.WarmTable(c.S.db, &one.key)
+		c.e.shardOf(&one.key).Part.WarmTable(c.S.db, &one.key)
 	}
 	return true
 }
 
-func (c *Ctx) shardOf(k *keyspace.Key) *Shard { return &c.e.shards[keyspace.ShardOf(k.Slot)] }
+func (e *Engine) shardOf(k *keyspace.Key) *Shard { return &e.shards[keyspace.ShardOf(k.Slot)] }
 
 // warm fetches the cells and then the records. A shard that somebody has is left out: waiting would cost more than a miss.
 func (c *Ctx) warm() {
@@ -147,7 +147,7 @@ func (c *Ctx) warm() {
 		if !one.cold {
 			continue
 		}
-		if s := c.shardOf(&one.key); s.mu.TryLock() {
+		if s := c.e.shardOf(&one.key); s.mu.TryLock() {
 			s.Part.WarmCells(c.S.db, &one.key, one.cmd.write)
 			s.mu.Unlock()
 		}
@@ -157,7 +157,7 @@ func (c *Ctx) warm() {
 		if !one.cold {
 			continue
 		}
-		if s := c.shardOf(&one.key); s.mu.TryLock() {
+		if s := c.e.shardOf(&one.key); s.mu.TryLock() {
 			s.Part.WarmRecord(c.S.db, &one.key)
 			s.mu.Unlock()
 		}
@@ -179,7 +179,7 @@ func (c *Ctx) warmMembers(list []seen) {
 	if !list[0].hasMember() { // what comes behind it is most likely of the same kind
 		return
 	}
-	s := c.shardOf(&list[0].key)
+	s := c.e.shardOf(&list[0].key)
 	if !s.mu.TryLock() {
 		return
 	}

@@ -25,6 +25,7 @@ type Worker struct {
 	ctx     Ctx
 	cmd     resp.Command
 	ahead   ahead
+	glance  glance
 	effects effects
 	spare   *multi // the memory of a transaction that is over, for the next
 	scratch []byte

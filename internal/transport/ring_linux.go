@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"syscall"
 
+	"github.com/covey-db/covey/internal/engine"
 	"github.com/covey-db/covey/internal/uring"
 	"golang.org/x/sys/unix"
 )
@@ -151,7 +152,10 @@ func (g *ringGear) poll(p patience) int {
 }
 
 func (g *ringGear) serve(r *runner, _ int) bool {
-	for {
+	for seen := 0; ; seen-- {
+		if seen == 0 {
+			seen = g.glance(r)
+		}
 		e, ok := g.ring.Next()
 		if !ok {
 			return true
@@ -160,6 +164,26 @@ func (g *ringGear) serve(r *runner, _ int) bool {
 			return false
 		}
 	}
+}
+
+// glance has what the next completions are going to need fetched, if there are several. It returns how many it looked at, at
+// least one.
+func (g *ringGear) glance(r *runner) int {
+	n := min(g.ring.Ready(), engine.GlanceMost)
+	if n < 2 {
+		return 1
+	}
+	for i := range n {
+		e := g.ring.Peek(i)
+		if e.Data&kindMask != kindInput {
+			continue
+		}
+		if c := g.find(e); c != nil && !c.away && len(c.in) == 0 {
+			r.w.Glance(c.s, g.ring.Received(e))
+		}
+	}
+	r.w.Fetch()
+	return n
 }
 
 // find returns the connection of a completion, nil when it is gone.

@@ -230,6 +230,9 @@ func check(errno syscall.Errno) {
 // Ready is the number of completions that can be read.
 func (r *Ring) Ready() int { return int(atomic.LoadUint32(r.cqTail) - *r.cqHead) }
 
+// Peek is the completion that Next gives after i others; there must be more than i.
+func (r *Ring) Peek(i int) Completion { return r.completions[(*r.cqHead+uint32(i))&r.cqMask] }
+
 // Next takes a completion.
 func (r *Ring) Next() (Completion, bool) {
 	head := *r.cqHead

@@ -45,20 +45,21 @@ func hashHandlers() map[string]engine.Handler {
 }
 
 // readHash finds key 0 as a hash, an empty one if it is missing; false when it is of another type.
-func readHash(c *engine.Ctx) (h object.Hash, ok bool) {
+func readHash(c *engine.Ctx, h *object.Hash) bool {
 	rec, exists, ok := c.ReadType(0, keyspace.TypeHash)
 	if exists && ok {
-		h = object.OpenHash(c.Part(0), rec)
+		h.Open(c.Part(0), rec)
 	}
-	return h, ok
+	return ok
 }
 
-// editHash begins to change key 0, which is a hash, found just now, if it exists.
-func editHash(c *engine.Ctx, rec keyspace.Rec, exists bool) object.HashEdit {
+// editHash begins to change key 0, which is a hash, found just now, if it exists. e is a zero one.
+func editHash(c *engine.Ctx, rec keyspace.Rec, exists bool, e *object.HashEdit) {
 	if exists {
-		return object.EditFoundHash(c.Place(0), rec, limitsOf(c), c.W.Scratch())
+		e.EditFound(c.Place(0), rec, limitsOf(c), c.W.Scratch())
+	} else {
+		*e = object.NewHash(c.Place(0), limitsOf(c), c.W.Scratch())
 	}
-	return object.NewHash(c.Place(0), limitsOf(c), c.W.Scratch())
 }
 
 // commitHash ends a change of key 0, in so many fields.
@@ -70,13 +71,13 @@ func commitHash(c *engine.Ctx, e *object.HashEdit, event string, changes int) {
 
 // liveField looks the field of argument 2 up. One whose time is over is removed, after which the hash is not valid any
 // more; gone tells so.
-func liveField(c *engine.Ctx, h *object.Hash) (f object.Field, found, gone bool) {
-	f, found = h.Get(c.Args[2])
-	if found && f.IsPast(c.FieldClock()) {
+func liveField(c *engine.Ctx, h *object.Hash) (value object.Elem, expireAt int64, found, gone bool) {
+	value, expireAt, found = h.Value(c.Args[2])
+	if found && object.IsPast(expireAt, c.FieldClock()) {
 		c.DropFields(0, c.Args[2:3])
-		return object.Field{}, false, true
+		return object.Elem{}, 0, false, true
 	}
-	return f, found, false
+	return value, expireAt, found, false
 }
 
 func cmdHSet(c *engine.Ctx) {
@@ -101,7 +102,9 @@ func setFields(c *engine.Ctx) (added int, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	e, pairs := editHash(c, rec, exists), c.Args[2:]
+	var e object.HashEdit
+	editHash(c, rec, exists, &e)
+	pairs := c.Args[2:]
 	e.Expect(pairs)
 	for i := 0; i < len(pairs); i += 2 {
 		if e.Set(pairs[i], pairs[i+1], 0) {
@@ -118,8 +121,9 @@ func cmdHSetNX(c *engine.Ctx) {
 		return
 	}
 	if exists {
-		h := object.OpenHash(c.Part(0), rec)
-		_, found, gone := liveField(c, &h)
+		var h object.Hash
+		h.Open(c.Part(0), rec)
+		_, _, found, gone := liveField(c, &h)
 		if found {
 			c.ReplyInt(0)
 			return
@@ -128,7 +132,8 @@ func cmdHSetNX(c *engine.Ctx) {
 			rec, exists = c.Peek(0)
 		}
 	}
-	e := editHash(c, rec, exists)
+	var e object.HashEdit
+	editHash(c, rec, exists, &e)
 	e.Expect(c.Args[2:])
 	e.Set(c.Args[2], c.Args[3], 0)
 	commitHash(c, &e, "hset", 1)
@@ -136,20 +141,20 @@ func cmdHSetNX(c *engine.Ctx) {
 }
 
 func cmdHGet(c *engine.Ctx) {
-	h, ok := readHash(c)
-	if !ok {
+	var h object.Hash
+	if !readHash(c, &h) {
 		return
 	}
-	if f, found, _ := liveField(c, &h); found {
-		replyElem(c, f.Value)
+	if value, _, found, _ := liveField(c, &h); found {
+		replyElem(c, value)
 	} else {
 		c.Null()
 	}
 }
 
 func cmdHMGet(c *engine.Ctx) {
-	h, ok := readHash(c)
-	if ok {
+	var h object.Hash
+	if readHash(c, &h) {
 		c.Array(len(c.Args) - 2)
 		replyValues(c, &h, c.Args[2:])
 	}
@@ -179,8 +184,8 @@ func replyValues(c *engine.Ctx, h *object.Hash, names [][]byte) (gone bool) {
 
 // replyHash replies all fields, their values, or both.
 func replyHash(c *engine.Ctx, names, values bool) {
-	h, ok := readHash(c)
-	if !ok {
+	var h object.Hash
+	if !readHash(c, &h) {
 		return
 	}
 	now := c.FieldClock()
@@ -206,23 +211,26 @@ func replyHash(c *engine.Ctx, names, values bool) {
 }
 
 func cmdHLen(c *engine.Ctx) {
-	if h, ok := readHash(c); ok {
+	var h object.Hash
+	if readHash(c, &h) {
 		c.ReplyInt(int64(h.Len()))
 	}
 }
 
 func cmdHExists(c *engine.Ctx) {
-	if h, ok := readHash(c); ok {
-		_, found, _ := liveField(c, &h)
+	var h object.Hash
+	if readHash(c, &h) {
+		_, _, found, _ := liveField(c, &h)
 		c.Bool01(found)
 	}
 }
 
 func cmdHStrLen(c *engine.Ctx) {
-	if h, ok := readHash(c); ok {
+	var h object.Hash
+	if readHash(c, &h) {
 		length := 0
-		if f, found, _ := liveField(c, &h); found {
-			length = f.Value.Len()
+		if value, _, found, _ := liveField(c, &h); found {
+			length = value.Len()
 		}
 		c.ReplyInt(int64(length))
 	}
@@ -237,7 +245,9 @@ func cmdHDel(c *engine.Ctx) {
 		c.ReplyInt(0)
 		return
 	}
-	e, deleted := editHash(c, rec, true), 0
+	var e object.HashEdit
+	editHash(c, rec, true, &e)
+	deleted := 0
 	for _, name := range c.Args[2:] {
 		if e.Delete(name) {
 			deleted++

@@ -20,7 +20,9 @@ func cmdHGetDel(c *engine.Ctx) {
 	if !ok {
 		return
 	}
-	e, deleted := editHash(c, rec, true), [][]byte(nil)
+	var e object.HashEdit
+	editHash(c, rec, true, &e)
+	var deleted [][]byte
 	for _, name := range names {
 		f, found := e.View().Get(name)
 		if !found || f.IsPast(c.FieldClock()) {
@@ -115,7 +117,8 @@ func cmdHGetEx(c *engine.Ctx) {
 	if !ok {
 		return
 	}
-	x := fieldEdit{edit: editHash(c, rec, true)}
+	var x fieldEdit
+	editHash(c, rec, true, &x.edit)
 	for _, name := range names {
 		f, found := x.edit.View().Get(name)
 		if !found || f.IsPast(c.FieldClock()) {
@@ -206,7 +209,9 @@ func cmdHSetEx(c *engine.Ctx) {
 
 // set gives key 0 the fields and values of HSETEX. Those whose time is over are written first and removed then, for the events.
 func (o *fieldOptions) set(c *engine.Ctx, rec keyspace.Rec, exists bool, pairs [][]byte) {
-	e, over := editHash(c, rec, exists), o.timed && isOver(c, o.expireAt)
+	var e object.HashEdit
+	editHash(c, rec, exists, &e)
+	over := o.timed && isOver(c, o.expireAt)
 	e.Expect(pairs)
 	names, expiries := make([][]byte, 0, len(pairs)/2), make([]int64, 0, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {
@@ -245,7 +250,8 @@ func (o *fieldOptions) set(c *engine.Ctx, rec keyspace.Rec, exists bool, pairs [
 // removeAll removes fields of key 0 that have just been written with a time that is over.
 func (o *fieldOptions) removeAll(c *engine.Ctx, names [][]byte) {
 	rec, _ := c.Peek(0)
-	x := fieldEdit{edit: editHash(c, rec, true)}
+	var x fieldEdit
+	editHash(c, rec, true, &x.edit)
 	for _, name := range names {
 		if _, found := x.edit.View().Get(name); found {
 			x.setExpire(c, name, o.expireAt)

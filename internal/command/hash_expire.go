@@ -204,7 +204,8 @@ func setFieldExpiry(c *engine.Ctx, unit int64, relative bool) {
 	if !ok {
 		return
 	}
-	x := fieldEdit{edit: editHash(c, rec, true)}
+	var x fieldEdit
+	editHash(c, rec, true, &x.edit)
 	if next == 4 {
 		x.word = c.Args[3]
 	}
@@ -224,8 +225,8 @@ func setFieldExpiry(c *engine.Ctx, unit int64, relative bool) {
 
 // replyFieldExpiry is HTTL and its kin.
 func replyFieldExpiry(c *engine.Ctx, unit int64, relative bool) {
-	h, ok := readHash(c)
-	if !ok {
+	var h object.Hash
+	if !readHash(c, &h) {
 		return
 	}
 	names, ok := fieldList(c, 2, errFieldsNumber)
@@ -259,7 +260,8 @@ func cmdHPersist(c *engine.Ctx) {
 	if !ok {
 		return
 	}
-	x := fieldEdit{edit: editHash(c, rec, true), once: true}
+	x := fieldEdit{once: true}
+	editHash(c, rec, true, &x.edit)
 	for _, name := range names {
 		c.ReplyInt(x.persist(c, name))
 	}

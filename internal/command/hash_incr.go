@@ -15,18 +15,21 @@ var wordHSet = []byte("HSET")
 
 // counter finds the field of argument 2, to be counted, and the edit that changes it; ok is false when an error has been
 // replied.
-func counter(c *engine.Ctx) (f object.Field, found bool, e object.HashEdit, ok bool) {
+func counter(c *engine.Ctx, e *object.HashEdit) (value object.Elem, expireAt int64, found, ok bool) {
 	rec, exists, ok := c.WriteType(0, keyspace.TypeHash)
 	if !ok {
-		return f, false, e, false
+		return value, 0, false, false
 	}
 	if exists {
-		h, gone := object.OpenHash(c.Part(0), rec), false
-		if f, found, gone = liveField(c, &h); gone {
+		var h object.Hash
+		h.Open(c.Part(0), rec)
+		gone := false
+		if value, expireAt, found, gone = liveField(c, &h); gone {
 			rec, exists = c.Peek(0)
 		}
 	}
-	return f, found, editHash(c, rec, exists), true
+	editHash(c, rec, exists, e)
+	return value, expireAt, found, true
 }
 
 func cmdHIncrBy(c *engine.Ctx) {
@@ -34,13 +37,14 @@ func cmdHIncrBy(c *engine.Ctx) {
 	if !ok {
 		return
 	}
-	f, found, e, ok := counter(c)
+	var e object.HashEdit
+	value, expireAt, found, ok := counter(c, &e)
 	if !ok {
 		return
 	}
-	old := f.Value.Int
-	if found && !f.Value.IsInt() {
-		if old, ok = num.ParseInt(f.Value.Str); !ok {
+	old := value.Int
+	if found && !value.IsInt() {
+		if old, ok = num.ParseInt(value.Str); !ok {
 			c.Err("ERR hash value is not an integer")
 			return
 		}
@@ -50,7 +54,7 @@ func cmdHIncrBy(c *engine.Ctx) {
 		return
 	}
 	var digits [20]byte
-	e.Set(c.Args[2], num.AppendInt(digits[:0], old+delta), f.ExpireAt)
+	e.Set(c.Args[2], num.AppendInt(digits[:0], old+delta), expireAt)
 	commitHash(c, &e, "hincrby", 1)
 	c.ReplyInt(old + delta)
 }
@@ -65,14 +69,15 @@ func cmdHIncrByFloat(c *engine.Ctx) {
 		c.Err("ERR value is NaN or Infinity")
 		return
 	}
-	f, found, e, ok := counter(c)
+	var e object.HashEdit
+	value, expireAt, found, ok := counter(c, &e)
 	if !ok {
 		return
 	}
 	var old num.LongDouble
 	if found {
 		var digits [20]byte
-		if old, ok = num.ParseLongDouble(f.Value.Text(digits[:0])); !ok {
+		if old, ok = num.ParseLongDouble(value.Text(digits[:0])); !ok {
 			c.Err("ERR hash value is not a float")
 			return
 		}
@@ -84,11 +89,11 @@ func cmdHIncrByFloat(c *engine.Ctx) {
 	}
 	var digits [64]byte
 	text := sum.AppendHuman(digits[:0])
-	e.Set(c.Args[2], text, f.ExpireAt)
+	e.Set(c.Args[2], text, expireAt)
 	commitHash(c, &e, "hincrbyfloat", 1)
 	c.Bulk(text)
 	c.Propagate(wordHSet, c.Key(0).Bytes, c.Args[2], text)
-	if f.ExpireAt != 0 { // which HSET has taken away
-		propagateFieldExpiry(c, f.ExpireAt, c.Args[2:3])
+	if expireAt != 0 { // which HSET has taken away
+		propagateFieldExpiry(c, expireAt, c.Args[2:3])
 	}
 }

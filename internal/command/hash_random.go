@@ -29,7 +29,7 @@ func cmdHRandField(c *engine.Ctx) {
 
 // readLiveHash is readHash after the fields whose time is over were removed, if this node may do that.
 func readLiveHash(c *engine.Ctx) (h object.Hash, ok bool) {
-	if h, ok = readHash(c); !ok || h.NextExpiry() > c.FieldClock() {
+	if ok = readHash(c, &h); !ok || h.NextExpiry() > c.FieldClock() {
 		return h, ok
 	}
 	c.DropDueFields(0)

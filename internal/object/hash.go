@@ -36,19 +36,25 @@ type Hash struct {
 }
 
 // OpenHash is the hash of a record of the given part, which may be nil as long as no field is asked for by its name.
-func OpenHash(p *keyspace.Part, r keyspace.Rec) Hash {
-	h := Hash{part: p, enc: r.Encoding()}
+func OpenHash(p *keyspace.Part, r keyspace.Rec) (h Hash) {
+	h.Open(p, r)
+	return h
+}
+
+// Open makes a zero h what OpenHash returns: one that is read often is opened in its place, as it is too large to be handed about
+// in registers.
+func (h *Hash) Open(p *keyspace.Part, r keyspace.Rec) {
+	h.part, h.enc = p, r.Encoding()
 	switch h.enc {
 	case keyspace.EncHashtable:
 		root, _ := r.Root()
-		h.table = table.Open(r.Arena(), root)
+		h.table.Open(r.Arena(), root)
 	case keyspace.EncListpackEx:
 		value := r.Value()
 		h.small = value[: len(value)-markBytes : len(value)-markBytes]
 	default:
 		h.small = r.Value()
 	}
-	return h
 }
 
 // width is how many elements of the listpack belong to a field.
@@ -88,6 +94,24 @@ func (h *Hash) Get(name []byte) (f Field, found bool) {
 	}
 	f, _ = h.at(pos)
 	return f, true
+}
+
+// Value is the value of a field and its expiry.
+func (h *Hash) Value(name []byte) (value Elem, expireAt int64, found bool) {
+	if h.enc == keyspace.EncHashtable {
+		value, expireAt, found := h.table.Value(h.part.HashMember(name), name)
+		return Elem{Str: value}, expireAt, found
+	}
+	pos := h.find(name)
+	if pos == 0 {
+		return Elem{}, 0, false
+	}
+	pos = listpack.Next(h.small, pos)
+	value = listpack.Get(h.small, pos)
+	if h.enc == keyspace.EncListpackEx {
+		expireAt = listpack.Get(h.small, listpack.Next(h.small, pos)).Int
+	}
+	return value, expireAt, true
 }
 
 // find is the position of a field in the listpack, 0 if it is not there.
@@ -139,7 +163,7 @@ func (h *Hash) Live(now int64) int {
 		return n
 	}
 	h.Each(func(f Field) bool {
-		if f.isPast(now) {
+		if f.IsPast(now) {
 			n--
 		}
 		return true
@@ -147,10 +171,11 @@ func (h *Hash) Live(now int64) int {
 	return n
 }
 
-func (f *Field) isPast(now int64) bool { return f.ExpireAt != 0 && f.ExpireAt <= now }
+// IsPast tells whether a field with such an expiry has had its time.
+func IsPast(expireAt, now int64) bool { return expireAt != 0 && expireAt <= now }
 
 // IsPast tells whether the field's time is over.
-func (f *Field) IsPast(now int64) bool { return f.isPast(now) }
+func (f *Field) IsPast(now int64) bool { return IsPast(f.ExpireAt, now) }
 
 // NextExpiry is a time, in milliseconds, before which no field expires; keyspace.NotDue when none does.
 func (h *Hash) NextExpiry() int64 {

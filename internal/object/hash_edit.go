@@ -35,22 +35,23 @@ type HashEdit struct {
 }
 
 // EditHash begins to change the hash that a key has. scratch is memory that may be used; Scratch gives it back.
-func EditHash(at Place, limits *Limits, scratch []byte) HashEdit {
+func EditHash(at Place, limits *Limits, scratch []byte) (e HashEdit) {
 	r, _ := at.Part.Find(at.DB, at.Key)
-	return EditFoundHash(at, r, limits, scratch)
+	e.EditFound(at, r, limits, scratch)
+	return e
 }
 
-// EditFoundHash is EditHash for a key whose record was found just now.
-func EditFoundHash(at Place, r keyspace.Rec, limits *Limits, scratch []byte) HashEdit {
+// EditFound makes a zero e what EditHash returns, for a key whose record was found just now.
+func (e *HashEdit) EditFound(at Place, r keyspace.Rec, limits *Limits, scratch []byte) {
 	at.Part.HandOver(at.DB, at.Key, r)
-	e := HashEdit{at: at, limits: limits, record: r, hash: OpenHash(at.Part, r), scratch: scratch, mark: keyspace.NotDue, expireAt: r.ExpireAt()}
+	e.at, e.limits, e.record, e.scratch, e.mark, e.expireAt = at, limits, r, scratch, keyspace.NotDue, r.ExpireAt()
+	e.hash.Open(at.Part, r)
 	switch e.hash.enc {
 	case keyspace.EncHashtable:
 		e.length, e.mark = e.hash.table.Len(), e.hash.table.Mark()
 	case keyspace.EncListpackEx:
 		e.mark = markOf(r)
 	}
-	return e
 }
 
 // NewHash begins to make a hash; at is where Commit puts it.

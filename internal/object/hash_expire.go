@@ -41,7 +41,7 @@ func (e *HashEdit) expireSmall(now int64, fn func(field []byte)) (removed int) {
 	e.makeOwn()
 	for pos := listpack.First(e.hash.small); pos != 0; {
 		f, next := e.hash.at(pos)
-		if !f.isPast(now) {
+		if !f.IsPast(now) {
 			pos = next
 			continue
 		}

@@ -104,14 +104,18 @@ func headerWords(l Layout) int {
 }
 
 // Open is the table with the given root.
-func Open(a *mem.Arena, root mem.Ref) Table {
-	head := a.Words(root, headWordsShort)
-	l := Layout(head[headCount] >> layoutShift)
-	if l == Fields {
-		head = a.Words(root, headWords)
-	}
-	return Table{
-		arena: a, head: head, root: root, purpose: mem.Purpose(head[headCount] >> purposeShift), layout: l, wordsMax: wordsMax,
+func Open(a *mem.Arena, root mem.Ref) (t Table) {
+	t.Open(a, root)
+	return t
+}
+
+// Open makes a zero t what the function Open returns. It is too large to be handed about in registers.
+func (t *Table) Open(a *mem.Arena, root mem.Ref) {
+	t.arena, t.root, t.wordsMax = a, root, wordsMax
+	t.head = a.Words(root, headWordsShort)
+	t.purpose, t.layout = mem.Purpose(t.head[headCount]>>purposeShift), Layout(t.head[headCount]>>layoutShift)
+	if t.layout == Fields {
+		t.head = a.Words(root, headWords)
 	}
 }
 
@@ -158,6 +162,15 @@ func (t *Table) Find(hash uint64, member []byte) (Entry, bool) {
 			return e, true
 		}
 	}
+}
+
+// Value is the value of a field and its expiry in milliseconds, 0 for never, in a table of Fields.
+func (t *Table) Value(hash uint64, field []byte) (value []byte, expireAt int64, found bool) {
+	e, found := t.Find(hash, field)
+	if !found {
+		return nil, 0, false
+	}
+	return e.Value(), e.ExpireAt(), true
 }
 
 // At is the entry that Entry.Ref named, in a table of Members or Scores.

@@ -80,6 +80,33 @@ func TestSavePointsAtWork(t *testing.T) {
 	s.Want(t, ":6", "DBSIZE")
 }
 
+// TestNothingIsWrittenBesideTheLastSave: a write that is acknowledged while SIGTERM saves would be in no file.
+func TestNothingIsWrittenBesideTheLastSave(t *testing.T) {
+	t.Parallel()
+	s := testkit.Start(t, testkit.Options{Conf: []string{"save 3600 1", "enable-debug-command yes", "rdb-key-save-delay 10000"}}) // a second for the keys below
+	c := s.Dial(t)
+	c.OK(t, "DEBUG", "POPULATE", "100")
+	s.Signal(t, syscall.SIGTERM)
+	acknowledged := 0
+	for {
+		v, err := c.Try("SET", "n", strconv.Itoa(acknowledged+1))
+		if err != nil {
+			break // the node has ended
+		}
+		if v.Kind != reply.Error {
+			acknowledged++
+		}
+	}
+	if status := s.AwaitExit(t, testkit.Patience); status != 0 {
+		t.Errorf("exit status %d", status)
+	}
+	s.Restart(t)
+	v, err := strconv.Atoi(s.OK(t, "GET", "n").Plain())
+	if err != nil && acknowledged > 0 || v < acknowledged {
+		t.Errorf("%d were acknowledged, the file has %d", acknowledged, v)
+	}
+}
+
 // TestFullDiskStopsWrites: a directory that is gone is a disk that refuses, to every user and file system alike.
 func TestFullDiskStopsWrites(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Conf: []string{"save 3600 1", "enable-protected-configs yes", "dbfilename dump.rdb"}})

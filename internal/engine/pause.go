@@ -16,7 +16,7 @@ const (
 	PauseByClient   PausePurpose = iota // CLIENT PAUSE
 	PauseByFailover                     // a coordinated failover
 	PauseByMigrate                      // the last round of a MIGRATE whose keys keep changing
-	PauseByShutdown                     // replicas catch up before the end
+	PauseByShutdown                     // replicas catch up before the end, and the data is saved
 	pausePurposes
 )
 

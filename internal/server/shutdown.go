@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"sync"
@@ -142,7 +143,7 @@ func (s *Server) isUrgent() bool {
 	return s.ending.urgent
 }
 
-// finish lets replicas catch up and saves. An error means that the node goes on, unless it is forced to end.
+// finish lets replicas catch up, stops writes and saves. An error means that the node goes on, unless it is forced to end.
 func (s *Server) finish(how shutdown) error {
 	s.engine.AbortScripts() // they might hold data for ever
 	if s.engine.Loading() { // what is in memory is not the data
@@ -152,6 +153,7 @@ func (s *Server) finish(how shutdown) error {
 		s.log.Warn("Shutdown manually aborted.")
 		return errAborted
 	}
+	s.stopWrites()
 	if s.journal.BeginsBase() {
 		if !how.force {
 			s.log.Warn("Writing initial AOF, can't exit.")
@@ -219,6 +221,12 @@ func (s *Server) letReplicasCatchUp() bool {
 	}
 	s.log.Info(fmt.Sprintf("%d of %d replicas are in sync when shutting down.", total-len(lagging), total))
 	return true
+}
+
+// stopWrites keeps clients from writing until the end, or until the node goes on after all: what they wrote beside the last save
+// would be acknowledged, and not in the file.
+func (s *Server) stopWrites() {
+	s.engine.Pause.Begin(engine.PauseByShutdown, engine.PauseWrites, s.engine.Clock.Now(), math.MaxInt64)
 }
 
 // shutdownCommand is SHUTDOWN.

@@ -176,8 +176,8 @@ func propagateGeoAdd(c *engine.Ctx, o zaddOptions, scores []float64) {
 }
 
 func cmdGeoPos(c *engine.Ctx) {
-	z, _, ok := readZSet(c, 0)
-	if !ok {
+	var z object.ZSet
+	if _, ok := readZSet(c, 0, &z); !ok {
 		return
 	}
 	c.Array(len(c.Args) - 2)
@@ -191,8 +191,8 @@ func cmdGeoPos(c *engine.Ctx) {
 }
 
 func cmdGeoHash(c *engine.Ctx) {
-	z, _, ok := readZSet(c, 0)
-	if !ok {
+	var z object.ZSet
+	if _, ok := readZSet(c, 0, &z); !ok {
 		return
 	}
 	c.Array(len(c.Args) - 2)
@@ -217,8 +217,8 @@ func cmdGeoDist(c *engine.Ctx) {
 			return
 		}
 	}
-	z, _, ok := readZSet(c, 0)
-	if !ok {
+	var z object.ZSet
+	if _, ok := readZSet(c, 0, &z); !ok {
 		return
 	}
 	from, found := z.Score(c.Args[2])

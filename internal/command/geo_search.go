@@ -68,7 +68,7 @@ type place struct {
 func searchPlaces(c *engine.Ctx, form geoForm) {
 	q := geoQuery{form: form, unit: 1, store: form == geoSearchStore}
 	var ok bool
-	if q.zset, q.exists, ok = readZSet(c, form.source()); !ok {
+	if q.exists, ok = readZSet(c, form.source(), &q.zset); !ok {
 		return
 	}
 	if !q.parseFixed(c) || !q.parseOptions(c) || !q.check(c) {

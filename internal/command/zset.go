@@ -62,17 +62,17 @@ const (
 
 // readZSet is the i-th key as a sorted set for reading, an empty one when it is missing. ok is false when the error has been
 // replied.
-func readZSet(c *engine.Ctx, i int) (z object.ZSet, exists, ok bool) {
+func readZSet(c *engine.Ctx, i int, z *object.ZSet) (exists, ok bool) {
 	rec, exists, ok := c.ReadType(i, keyspace.TypeZSet)
 	if exists && ok {
-		z = object.OpenZSet(c.Part(i), rec)
+		z.Open(c.Part(i), rec)
 	}
-	return z, exists, ok
+	return exists, ok
 }
 
-// editZSet begins to change the sorted set of the i-th key, which exists.
-func editZSet(c *engine.Ctx, i int) object.ZSetEdit {
-	return object.EditZSet(c.Place(i), limitsOf(c), c.W.Scratch())
+// editZSet begins to change the sorted set of the i-th key, which exists. e is a zero one.
+func editZSet(c *engine.Ctx, i int, e *object.ZSetEdit) {
+	e.Edit(c.Place(i), limitsOf(c), c.W.Scratch())
 }
 
 // endZSet commits a change of the i-th key, of which changes have been made, and tells of it.
@@ -200,7 +200,7 @@ func (l memberList) at(i int) []byte { return l.args[i*l.step] }
 func addPairs(c *engine.Ctx, o zaddOptions, members memberList, scores []float64, exists bool) (t addTally) {
 	var e object.ZSetEdit
 	if exists {
-		e = editZSet(c, 0)
+		editZSet(c, 0, &e)
 		e.Expect(len(scores))
 	} else {
 		e = object.NewZSet(c.Place(0), limitsOf(c), c.W.Scratch(), len(scores), len(members.at(0)))
@@ -244,7 +244,8 @@ func cmdZRem(c *engine.Ctx) {
 	}
 	removed := 0
 	if exists {
-		e := editZSet(c, 0)
+		var e object.ZSetEdit
+		editZSet(c, 0, &e)
 		for _, member := range c.Args[2:] {
 			if e.Remove(member) {
 				removed++
@@ -256,20 +257,22 @@ func cmdZRem(c *engine.Ctx) {
 }
 
 func cmdZCard(c *engine.Ctx) {
-	if z, _, ok := readZSet(c, 0); ok {
+	var z object.ZSet
+	if _, ok := readZSet(c, 0, &z); ok {
 		c.ReplyInt(int64(z.Len()))
 	}
 }
 
 func cmdZScore(c *engine.Ctx) {
-	if z, _, ok := readZSet(c, 0); ok {
+	var z object.ZSet
+	if _, ok := readZSet(c, 0, &z); ok {
 		replyScoreOf(c, &z, c.Args[2])
 	}
 }
 
 func cmdZMScore(c *engine.Ctx) {
-	z, _, ok := readZSet(c, 0)
-	if !ok {
+	var z object.ZSet
+	if _, ok := readZSet(c, 0, &z); !ok {
 		return
 	}
 	c.Array(len(c.Args) - 2)
@@ -297,8 +300,8 @@ func replyRank(c *engine.Ctx, reverse bool) {
 		c.Err(engine.ErrSyntax)
 		return
 	}
-	z, _, ok := readZSet(c, 0)
-	if !ok {
+	var z object.ZSet
+	if _, ok := readZSet(c, 0, &z); !ok {
 		return
 	}
 	rank, score, found := z.Rank(c.Args[2])

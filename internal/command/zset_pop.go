@@ -28,7 +28,8 @@ var wordsZPop = [...][]byte{[]byte("ZPOPMIN"), []byte("ZPOPMAX")}
 // popMembers replies n members from an end of the sorted set of the i-th key, and removes them. nested says that each has an
 // array of its own. The head of the reply has been written.
 func popMembers(c *engine.Ctx, i int, end zsetEnd, n int, nested bool) {
-	e := editZSet(c, i)
+	var e object.ZSetEdit
+	editZSet(c, i, &e)
 	z := e.View()
 	low, from := 0, 0
 	if end == highest {

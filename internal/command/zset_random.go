@@ -13,7 +13,8 @@ import (
 
 func cmdZRandMember(c *engine.Ctx) {
 	if len(c.Args) == 2 {
-		z, exists, ok := readZSet(c, 0)
+		var z object.ZSet
+		exists, ok := readZSet(c, 0, &z)
 		switch {
 		case !ok:
 		case !exists:
@@ -40,7 +41,8 @@ func cmdZRandMember(c *engine.Ctx) {
 		c.Err("ERR value is out of range")
 		return
 	}
-	z, exists, ok := readZSet(c, 0)
+	var z object.ZSet
+	exists, ok := readZSet(c, 0, &z)
 	switch {
 	case !ok:
 	case !exists || count == 0:

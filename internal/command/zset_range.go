@@ -282,8 +282,8 @@ func cmdZRange(c *engine.Ctx, form zrangeForm) {
 	if !ok {
 		return
 	}
-	z, _, ok := readZSet(c, 0)
-	if !ok {
+	var z object.ZSet
+	if _, ok := readZSet(c, 0, &z); !ok {
 		return
 	}
 	first, n := q.ranks(&z)
@@ -325,8 +325,8 @@ func cmdZRangeStore(c *engine.Ctx) {
 	if !ok {
 		return
 	}
-	z, _, ok := readZSet(c, 1)
-	if !ok {
+	var z object.ZSet
+	if _, ok := readZSet(c, 1, &z); !ok {
 		return
 	}
 	first, n := q.ranks(&z)
@@ -366,7 +366,8 @@ func countRange(c *engine.Ctx, by zrangeBy) {
 	if !ok {
 		return
 	}
-	if z, _, ok := readZSet(c, 0); ok {
+	var z object.ZSet
+	if _, ok := readZSet(c, 0, &z); ok {
 		low, high := r.ranks(&z, false)
 		c.ReplyInt(int64(high - low))
 	}
@@ -388,7 +389,8 @@ func removeRange(c *engine.Ctx, by zrangeBy, event string) {
 		low, high = r.ranks(&z, false)
 	}
 	if low < high {
-		e := editZSet(c, 0)
+		var e object.ZSetEdit
+		editZSet(c, 0, &e)
 		e.RemoveRange(low, high)
 		endZSet(c, 0, &e, high-low, event)
 	}

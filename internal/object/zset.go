@@ -21,12 +21,22 @@ type ZSet struct {
 }
 
 // OpenZSet is the sorted set of a record of the given part, which only Score and Rank need: it may be nil without them.
-func OpenZSet(p *keyspace.Part, r keyspace.Rec) ZSet {
+func OpenZSet(p *keyspace.Part, r keyspace.Rec) (z ZSet) {
+	z.Open(p, r)
+	return z
+}
+
+// Open makes a zero z what OpenZSet returns: one that is read often is opened in its place, as it is too large to be handed about
+// in registers.
+func (z *ZSet) Open(p *keyspace.Part, r keyspace.Rec) {
+	z.part = p
 	if r.Encoding() == keyspace.EncSkiplist {
 		root, _ := r.Root()
-		return ZSet{part: p, arena: r.Arena(), big: openRanked(r.Arena(), root), isBig: true}
+		z.arena, z.isBig = r.Arena(), true
+		z.big.open(r.Arena(), root)
+	} else {
+		z.small = r.Value()
 	}
-	return ZSet{part: p, small: r.Value()}
 }
 
 // Len is the number of members.

@@ -37,14 +37,16 @@ func newRanked(a *mem.Arena) ranked {
 	return openRanked(a, root)
 }
 
-func openRanked(a *mem.Arena, root mem.Ref) ranked {
-	head := a.Words(root, rankedWords)
-	return ranked{
-		head:  head,
-		table: table.Open(a, mem.Ref(head[rankedTable])),
-		tree:  tree.Open(a, tree.State{Root: head[rankedTree], Count: head[rankedCount]}, memberOf),
-		root:  root,
-	}
+func openRanked(a *mem.Arena, root mem.Ref) (z ranked) {
+	z.open(a, root)
+	return z
+}
+
+// open is openRanked in its place.
+func (z *ranked) open(a *mem.Arena, root mem.Ref) {
+	z.root, z.head = root, a.Words(root, rankedWords)
+	z.table.Open(a, mem.Ref(z.head[rankedTable]))
+	z.tree.Open(a, tree.State{Root: z.head[rankedTree], Count: z.head[rankedCount]}, memberOf)
 }
 
 // save writes into the root what has changed.

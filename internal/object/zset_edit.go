@@ -32,18 +32,18 @@ type ZSetEdit struct {
 	emptied bool // all members of a big set are to go: it is freed in slices, with its key
 }
 
-// EditZSet begins to change the sorted set that a key has. scratch is memory that may be used; Scratch gives it back.
-func EditZSet(at Place, limits *Limits, scratch []byte) ZSetEdit {
+// Edit has a zero e begin to change the sorted set that a key has. scratch is memory that may be used; Scratch gives it back.
+func (e *ZSetEdit) Edit(at Place, limits *Limits, scratch []byte) {
 	r, _ := at.Part.FindForWrite(at.DB, at.Key)
-	e := ZSetEdit{at: at, limits: limits, scratch: scratch, rec: r}
+	e.at, e.limits, e.scratch, e.rec = at, limits, scratch, r
 	if r.Encoding() == keyspace.EncSkiplist {
 		root, _ := r.Root()
-		e.big, e.isBig = openRanked(r.Arena(), root), true
+		e.big.open(r.Arena(), root)
+		e.isBig = true
 		e.length = e.big.tree.Len()
 	} else {
 		e.small = r.Value()
 	}
-	return e
 }
 
 // NewZSet begins to make a sorted set, in the encoding that suits a number of members that are expected and the length of

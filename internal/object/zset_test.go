@@ -46,7 +46,7 @@ func (b *zsetBench) place() object.Place { return object.Place{Part: b.part, Key
 func (b *zsetBench) edit(fn func(e *object.ZSetEdit)) {
 	var e object.ZSetEdit
 	if _, ok := b.part.Find(0, &b.key); ok {
-		e = object.EditZSet(b.place(), &b.limits, b.scratch)
+		e.Edit(b.place(), &b.limits, b.scratch)
 	} else {
 		e = object.NewZSet(b.place(), &b.limits, b.scratch, 1, 0)
 	}

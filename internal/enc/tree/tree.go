@@ -62,14 +62,16 @@ type State struct {
 }
 
 // Open makes a handle. member is how the tree gets to the bytes of its members.
-func Open(a *mem.Arena, s State, member MemberOf) Tree {
-	return Tree{
-		arena:  a,
-		member: member,
-		root:   mem.Ref(s.Root & mem.RefMask),
-		height: int(s.Root >> mem.RefBits & (1<<heightBits - 1)),
-		count:  int(s.Count),
-	}
+func Open(a *mem.Arena, s State, member MemberOf) (t Tree) {
+	t.Open(a, s, member)
+	return t
+}
+
+// Open makes t what the function Open returns.
+func (t *Tree) Open(a *mem.Arena, s State, member MemberOf) {
+	t.arena, t.member = a, member
+	t.root, t.height = mem.Ref(s.Root&mem.RefMask), int(s.Root>>mem.RefBits&(1<<heightBits-1))
+	t.count = int(s.Count)
 }
 
 // State is what the tree is to be opened with the next time.

@@ -55,6 +55,7 @@ func cmdBitOp(c *engine.Ctx) {
 			c.Notify(config.EventGeneric, "del", 0)
 		}
 	default:
+		c.Overwrites(0)
 		own := timesTarget(c)
 		target := bitOpTarget(c, longest, own, op)
 		if not {

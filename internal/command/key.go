@@ -108,6 +108,9 @@ func rename(c *engine.Ctx, onlyNew bool) bool {
 		putCopy(c, c.Place(1), rec, rec.Clock())
 		c.Part(0).Delete(c.DB(), from)
 	}
+	if rec, ok := c.Part(1).Find(c.DB(), to); ok {
+		rec.SetClock(c.FreshLRU()) // as of a new key
+	}
 	c.Changed(0)
 	c.Modified(1)
 	if taken {

@@ -337,3 +337,34 @@ func TestNumbersOutOfRange(t *testing.T) {
 		CLIENT KILL ID +1 -> -ERR client-id should be greater than 0
 	`)
 }
+
+// Under LFU a key that is set again counts as used once more, whoever sets it, and a key with a new name as new.
+func TestOverwritingCountsAsAnAccess(t *testing.T) {
+	h := newHarness(t)
+	h.e.Evictor.SetPolicy(engine.AllKeysLFU)
+	h.e.Evictor.SetLFU(0, 0)
+	h.e.TickClock()
+	for _, overwrite := range []string{"SET k w", "SET k w XX", "SET k w KEEPTTL", "SET k w NX", "SETEX k 100 w", "MSET k w", "BITOP OR k s s",
+		"SINTERSTORE k m m", "ZUNIONSTORE k 1 m", "ZRANGESTORE k z 0 -1", "SORT m STORE k",
+		"GEOSEARCHSTORE k z FROMLONLAT 0 0 BYRADIUS 22000 km"} {
+		h.script(`
+			DEL k
+			SET s v
+			SADD m 1 2
+			ZADD z 1 a
+			SET k v
+			OBJECT FREQ k -> :5
+			` + overwrite + `
+			OBJECT FREQ k -> :6
+		`)
+	}
+	h.script(`
+		DEL k
+		SET k v
+		GETSET k w -> "v"
+		SET k w GET -> "w"
+		OBJECT FREQ k -> :9
+		RENAME k l
+		OBJECT FREQ l -> :5
+	`)
+}

@@ -156,6 +156,7 @@ func beginResult(c *engine.Ctx, enc keyspace.Encoding, e *object.SetEdit) {
 func storeSet(c *engine.Ctx, e *object.SetEdit, event string) {
 	n := e.Len()
 	if n > 0 {
+		c.Overwrites(0)
 		e.PutAt(c.Place(0), 0)
 		c.Changed(0)
 		c.Notify(config.EventSet, event, 0)

@@ -191,6 +191,7 @@ func storeSorted(c *engine.Ctx, s *sorter) {
 			m.Add(v)
 		}
 	}
+	c.Overwrites(1)
 	m.Put()
 	c.Changed(1)
 	c.CountChanges(n - 1)

@@ -82,9 +82,7 @@ func cmdSet(c *engine.Ctx) {
 
 // putString sets a key to a value, whatever it was before.
 func putString(c *engine.Ctx, i int, value []byte, expireAt int64) {
-	if c.WantsEvents() {
-		c.Peek(i)
-	}
+	c.Overwrites(i)
 	c.SetString(i, value, expireAt)
 	c.Changed(i)
 	c.Notify(config.EventString, "set", i)
@@ -92,7 +90,7 @@ func putString(c *engine.Ctx, i int, value []byte, expireAt int64) {
 
 // setConditionally is SET with an option that depends on what is there.
 func setConditionally(c *engine.Ctx, o setOptions) {
-	find := c.FindWrite
+	find := c.Peek
 	if o.get {
 		find = c.Find // it counts as a read
 	}
@@ -110,6 +108,7 @@ func setConditionally(c *engine.Ctx, o setOptions) {
 	}
 	if o.nx && exists || o.xx && !exists {
 		if !o.get {
+			c.FindWrite(0) // an access all the same
 			c.Null()
 		}
 		return

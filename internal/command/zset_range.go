@@ -353,6 +353,7 @@ func storeZSet(c *engine.Ctx, i int, e *object.ZSetEdit, event string) {
 		c.ReplyInt(0)
 		return
 	}
+	c.Overwrites(i)
 	e.PutAt(c.Place(i), 0)
 	c.W.SetScratch(e.Scratch())
 	c.Changed(i)

@@ -64,6 +64,17 @@ func (c *Ctx) FindWrite(i int) (keyspace.Rec, bool) {
 	return rec, ok
 }
 
+// Overwrites says that the i-th key is going to be set, whatever it is. It counts as an access where accesses are counted, and
+// the end of a key that has expired is told before.
+func (c *Ctx) Overwrites(i int) {
+	switch {
+	case c.e.Evictor.usesLFU():
+		c.FindWrite(i)
+	case c.WantsEvents():
+		c.Peek(i)
+	}
+}
+
 // Peek is Find without counting and without touching the access clock.
 func (c *Ctx) Peek(i int) (keyspace.Rec, bool) { return c.find(i) }
 

@@ -77,6 +77,11 @@ func spoil(random *rand.Rand, message []byte) []byte {
 func TestStrangersOnTheBus(t *testing.T) {
 	t.Parallel()
 	const linksMax = 1024 // as many as the bus gives to strangers
+	var limit syscall.Rlimit
+	must(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
+	if limit.Max < 4*linksMax {
+		t.Skip("too few open files: ", limit.Max)
+	}
 	a := testkit.Start(t, testkit.Options{Conf: testkit.ClusterConf()})
 	b := testkit.Start(t, testkit.Options{Conf: testkit.ClusterConf()})
 	packet := busPacket{Kind: busPing, From: stranger(a.Port)}.bytes()

@@ -33,7 +33,7 @@ func replyRows(c *engine.Ctx, rows []*spec.Row) {
 
 func replyRow(c *engine.Ctx, row *spec.Row) {
 	if row == nil {
-		c.NullArray()
+		c.Null()
 		return
 	}
 	c.Append(func(dst []byte, v resp.Version) []byte { return spec.AppendInfo(dst, v, row) })

@@ -24,7 +24,7 @@ func main() {
 	rounds := flag.Int("rounds", 3, "pairs of runs for each figure; the median ratio is printed")
 	covey := flag.String("covey", "bin/covey", "the binary to measure")
 	only := flag.String("only", "", "throughput, suite, sessions, commands, memory, shapes, long, stalls, drops, stall or isolation; empty for all")
-	match := flag.String("match", "", "of suite, commands, shapes, long, stalls and drops only those whose name matches")
+	match := flag.String("match", "", "of suite, commands, shapes, long, stalls and drops only those whose name matches; names of suite end in \", pipeline 16\"")
 	flag.Parse()
 	if err := run(*covey, *rounds, *quick, *only, *match); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)

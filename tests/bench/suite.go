@@ -60,7 +60,7 @@ func suiteTable(ours, theirs *node, match *regexp.Regexp, rounds, scale int) err
 			}
 			fmt.Printf("\n%-24s %s\n", fmt.Sprintf("%s, pipeline %d", client, pipeline), pairsHead)
 			for _, t := range suiteTests() {
-				if !match.MatchString(t.name) {
+				if !match.MatchString(fmt.Sprintf("%s, pipeline %d", t.name, pipeline)) {
 					continue
 				}
 				if err := t.compare([2]*node{ours, theirs}, light, pipeline, rounds, scale); err != nil {
@@ -75,7 +75,7 @@ func suiteTable(ours, theirs *node, match *regexp.Regexp, rounds, scale int) err
 func (t suiteTest) compare(nodes [2]*node, light bool, pipeline, rounds, scale int) error {
 	requests := t.requests / scale
 	if pipeline == 1 {
-		requests = min(requests, 300_000/scale)
+		requests = min(requests, 100_000/scale)
 	}
 	var pairs pairs
 	for range rounds {

@@ -121,8 +121,8 @@ func (c *Ctx) recognise(one *seen) bool {
 	if len(one.input.Args) == 0 {
 		return false
 	}
-	cmd, _ := c.e.lookup(one.input.Args)
-	if cmd == nil || cmd.run == nil || cmd.simple == 0 || cmd.simple >= len(one.input.Args) {
+	cmd := c.e.withOneKey(one.input.Args)
+	if cmd == nil {
 		return false
 	}
 	one.cmd = cmd
@@ -139,7 +139,31 @@ func (c *Ctx) recognise(one *seen) bool {
 
 func (e *Engine) shardOf(k *keyspace.Key) *Shard { return &e.shards[keyspace.ShardOf(k.Slot)] }
 
-// warm fetches the cells and then the records. A shard that somebody has is left out: waiting would cost more than a miss.
+// withOneKey is the command of some arguments if it has exactly one key, which is at index simple; nil for others.
+func (e *Engine) withOneKey(args [][]byte) *Command {
+	cmd, _ := e.lookup(args)
+	if cmd == nil || cmd.run == nil || cmd.simple == 0 || cmd.simple >= len(args) {
+		return nil
+	}
+	return cmd
+}
+
+// warmCells and warmRecord leave a shard out that somebody has: waiting would cost more than a miss.
+func (e *Engine) warmCells(db int, k *keyspace.Key, write bool) {
+	if s := e.shardOf(k); s.mu.TryLock() {
+		s.Part.WarmCells(db, k, write)
+		s.mu.Unlock()
+	}
+}
+
+func (e *Engine) warmRecord(db int, k *keyspace.Key) {
+	if s := e.shardOf(k); s.mu.TryLock() {
+		s.Part.WarmRecord(db, k)
+		s.mu.Unlock()
+	}
+}
+
+// warm fetches the cells and then the records.
 func (c *Ctx) warm() {
 	list := c.W.ahead.list[:c.W.ahead.count]
 	for i := range list {
@@ -147,20 +171,14 @@ func (c *Ctx) warm() {
 		if !one.cold {
 			continue
 		}
-		if s := c.e.shardOf(&one.key); s.mu.TryLock() {
-			s.Part.WarmCells(c.S.db, &one.key, one.cmd.write)
-			s.mu.Unlock()
-		}
+		c.e.warmCells(c.S.db, &one.key, one.cmd.write)
 	}
 	for i := range list {
 		one := &list[i]
 		if !one.cold {
 			continue
 		}
-		if s := c.e.shardOf(&one.key); s.mu.TryLock() {
-			s.Part.WarmRecord(c.S.db, &one.key)
-			s.mu.Unlock()
-		}
+		c.e.warmRecord(c.S.db, &one.key)
 	}
 	for len(list) > 1 {
 		n := 1

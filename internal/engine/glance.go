@@ -34,8 +34,8 @@ func (w *Worker) Glance(s *Session, in []byte) {
 	if s.parser.Whole(in, &g.input) != len(in) || len(g.input.Args) == 0 {
 		return
 	}
-	cmd, _ := w.e.lookup(g.input.Args)
-	if cmd == nil || cmd.run == nil || cmd.simple == 0 || cmd.simple >= len(g.input.Args) {
+	cmd := w.e.withOneKey(g.input.Args)
+	if cmd == nil {
 		return
 	}
 	one := &g.list[g.count]
@@ -57,17 +57,11 @@ func (w *Worker) Fetch() {
 	}
 	for i := range list {
 		one := &list[i]
-		if s := w.e.shardOf(&one.key); s.mu.TryLock() {
-			s.Part.WarmCells(one.db, &one.key, one.write)
-			s.mu.Unlock()
-		}
+		w.e.warmCells(one.db, &one.key, one.write)
 	}
 	for i := range list {
 		one := &list[i]
-		if s := w.e.shardOf(&one.key); s.mu.TryLock() {
-			s.Part.WarmRecord(one.db, &one.key)
-			s.mu.Unlock()
-		}
+		w.e.warmRecord(one.db, &one.key)
 		one.key.Bytes = nil
 	}
 }

@@ -22,6 +22,7 @@ type ringGear struct {
 	l    *loop
 	ring *uring.Ring
 	prev *ringGear // whose work this gear takes over, nil once it has
+	spin spin
 
 	replies  []byte // off the heap; holds the replies that are being sent
 	used     int
@@ -146,9 +147,26 @@ func (g *ringGear) poll(p patience) int {
 	case len(g.unarmed) > 0 || p == noWait:
 		return g.ring.Poll()
 	case p == briefWait:
-		return g.ring.PollBriefly(g.l.brief)
+		return g.pollBriefly()
 	}
 	return g.ring.PollWait()
+}
+
+// pollBriefly spins first where that has paid of late.
+func (g *ringGear) pollBriefly() int {
+	if g.spin.due() {
+		if g.ring.Prepared() > 0 {
+			if n := g.ring.Poll(); n > 0 {
+				return n
+			}
+		}
+		n := g.ring.Spin(spinTime)
+		g.spin.learn(n > 0)
+		if n > 0 {
+			return n
+		}
+	}
+	return g.ring.PollBriefly(g.l.brief)
 }
 
 func (g *ringGear) serve(r *runner, _ int) bool {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -19,6 +20,7 @@ type Ring struct {
 	mapped   []byte // the mapping of requests
 
 	sqHead, sqTail *uint32
+	sqFlags        *uint32
 	sqMask         uint32
 	tail           uint32 // requests that were prepared; the kernel sees them from Submit on
 
@@ -78,7 +80,9 @@ const (
 	setupDisabled      = 1 << 6  // the ring is bound to the thread that enables it
 	setupSubmitAll     = 1 << 7  // a request that fails does not hold up those behind it
 	setupSingleIssuer  = 1 << 12 // one thread submits
+	setupTaskrunFlag   = 1 << 9  // taskrunDue tells of work that is to be done
 	setupDeferTaskrun  = 1 << 13 // work is done when that thread waits for completions, and never between
+	taskrunDue         = 1 << 2  // in the flags of the requests' ring
 	featureOneMapping  = 1 << 0
 	featureNoDrop      = 1 << 1 // completions that find no room are kept
 	featureExtArgument = 1 << 8 // the wait takes a time limit
@@ -101,7 +105,7 @@ type waitArgument struct {
 // New makes a ring. It can be used by the thread that enables it.
 func New(o Options) (*Ring, error) {
 	p := parameters{completions: uint32(o.Completions),
-		flags: setupSizes | setupDisabled | setupSubmitAll | setupSingleIssuer | setupDeferTaskrun}
+		flags: setupSizes | setupDisabled | setupSubmitAll | setupSingleIssuer | setupDeferTaskrun | setupTaskrunFlag}
 	fd, _, errno := unix.Syscall(unix.SYS_IO_URING_SETUP, uintptr(o.Requests), uintptr(unsafe.Pointer(&p)), 0)
 	if errno != 0 {
 		return nil, fmt.Errorf("%w: %w", ErrUnsupported, errno)
@@ -133,6 +137,7 @@ func (r *Ring) mapRings(p *parameters) error {
 		return err
 	}
 	r.sqHead, r.sqTail, r.sqMask = r.word(p.sq.head), r.word(p.sq.tail), *r.word(p.sq.mask)
+	r.sqFlags = r.word(p.sq.flags)
 	r.cqHead, r.cqTail, r.cqMask = r.word(p.cq.head), r.word(p.cq.tail), *r.word(p.cq.mask)
 	r.requests = unsafe.Slice((*request)(unsafe.Pointer(unsafe.SliceData(r.mapped))), p.requests)
 	r.completions = unsafe.Slice((*Completion)(unsafe.Pointer(&r.rings[p.cq.completions])), p.completions)
@@ -198,6 +203,24 @@ func (r *Ring) Poll() int {
 	_, _, errno := syscall.RawSyscall6(unix.SYS_IO_URING_ENTER, uintptr(r.fd), r.publish(), 0, enterEvents, 0, 0)
 	check(errno)
 	return r.Ready()
+}
+
+// Spin looks for a completion for as long as limit says, without giving the processor up, and returns how many there are. What is
+// prepared should have been submitted. Who sends to a thread that waits in the kernel has to wake it, which costs the sender several microseconds
+// where processors are virtual.
+func (r *Ring) Spin(limit time.Duration) int {
+	const looksPerClock = 50
+	for start := time.Now(); time.Since(start) < limit; {
+		for range looksPerClock {
+			if atomic.LoadUint32(r.sqFlags)&taskrunDue == 0 {
+				continue
+			}
+			if n := r.Poll(); n > 0 {
+				return n
+			}
+		}
+	}
+	return 0
 }
 
 // PollBriefly is Poll that waits up to the given milliseconds for a completion. It does not tell the scheduler: that would

@@ -276,3 +276,23 @@ func TestARingThatIsLeftTakesNothing(t *testing.T) {
 		t.Errorf("got %q, %v", buf[:max(n, 0)], err)
 	}
 }
+
+func TestSpinningFindsWhatComes(t *testing.T) {
+	r := open(t, small)
+	a, b := pair(t)
+	r.Recv(a, 7)
+	r.Poll()
+	if n := r.Spin(time.Microsecond); n != 0 {
+		t.Fatalf("%d completions although nothing came", n)
+	}
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		_, _ = unix.Write(b, []byte("late"))
+	}()
+	if n := r.Spin(time.Minute); n != 1 {
+		t.Fatalf("%d completions, want what came while it was spinning", n)
+	}
+	<-sent
+	r.wantReceived(t, 7, "late")
+}

@@ -112,6 +112,7 @@ func freeDetached(c *engine.Ctx, async bool) {
 			s.Part.Arena().Publish()
 			return left > 0 && left < before // what a running snapshot has still to visit stays
 		}) {
+			c.Engine().GiveWay(shard)
 		}
 	}
 }

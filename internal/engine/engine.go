@@ -185,6 +185,7 @@ func (e *Engine) LRUClock() uint32 { return e.lruClock.Load() }
 // Shard is a 64th of the slots with the lock that guards them.
 type Shard struct {
 	mu      sync.Mutex     // guards Part, watch, blocked, tracked, hold and the routes of its slots
+	waiting atomic.Int32   // commands that wait for mu
 	hold    *hold          // the script that has the shard for itself, nil for none
 	Part    *keyspace.Part // the data
 	watch   watchers

@@ -15,6 +15,7 @@ func (e *Engine) FreeTrash(perHold int) {
 			left = s.Part.FreeSome(perHold)
 			s.Part.Arena().Publish()
 			s.mu.Unlock()
+			e.GiveWay(i)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func (e *Engine) lockUnlessTaken(set uint64, mine *hold) (*hold, *Shard) {
 				e.unlockSet(set &^ left)
 				return nil, s
 			}
-			s.mu.Lock()
+			s.await()
 		}
 		if h := s.hold; h != nil && h != mine {
 			s.mu.Unlock()

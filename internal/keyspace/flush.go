@@ -88,9 +88,7 @@ func (p *Part) SwapDB(a, b int) {
 // to the system. It returns how many more there are that can be freed at once. What waits for a cut is not among them: it
 // is freed by the calls after the walker has been there.
 func (p *Part) FreeSome(budget int) (left int64) {
-	if p.arena.Reclaim() {
-		left++
-	}
+	p.arena.PutOff(true)
 	for _, r := range p.trash {
 		if budget > 0 {
 			before := r.d.count
@@ -102,6 +100,10 @@ func (p *Part) FreeSome(budget int) (left int64) {
 	p.trash = slices.DeleteFunc(p.trash, func(r *trash) bool { return r.d.count == 0 })
 	if p.dropper != nil {
 		left += p.dropper.FreeSome(max(budget, 1))
+	}
+	p.arena.PutOff(false)
+	if p.arena.Settle(left == 0) {
+		left++
 	}
 	return left
 }

@@ -47,6 +47,7 @@ type Arena struct {
 	pages   pageHeap
 	mapped  int64    // bytes of address space that the arena holds
 	dying   []region // mappings that were freed and are given back in steps
+	putsOff bool     // free pages and empty chunks are left to Settle
 	options Options
 	live    ledger // what is allocated, only in builds with invariants
 

@@ -89,8 +89,10 @@ func TestArenaModel(t *testing.T) {
 				b.check(t, a, kept)
 				b.fill(a)
 			},
-			"trim":  func(*rapid.T) { a.Trim() },
-			"decay": func(*rapid.T) { a.Decay() },
+			"trim":   func(*rapid.T) { a.Trim() },
+			"decay":  func(*rapid.T) { a.Decay() },
+			"putOff": func(t *rapid.T) { a.PutOff(rapid.Bool().Draw(t, "on")) },
+			"settle": func(t *rapid.T) { a.Settle(rapid.Bool().Draw(t, "all")) },
 			"": func(t *rapid.T) {
 				if err := a.Check(); err != nil {
 					t.Fatal(err)

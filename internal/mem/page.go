@@ -152,17 +152,27 @@ func (a *Arena) freePages(index, page, n uint32) {
 	h.free += int(n)
 	h.dirty += int(n)
 	h.setLevel(index)
-	if c.isEmpty() && (c.mate == 0 || h.chunks[c.mate].isEmpty()) {
-		if h.spare != 0 {
-			a.dropChunk(index)
-		} else {
+	if h.isWhole(index) {
+		switch {
+		case h.spare == 0:
 			h.spare = index
+		case !a.putsOff:
+			a.dropChunk(index)
 		}
 	}
-	if h.dirty > dirtyPagesMin+int(a.mapped>>pageShift)/dirtyShare {
+	if !a.putsOff && h.dirty > a.dirtyMost() {
 		a.purgeNext()
 	}
 }
+
+// isWhole says whether nothing is allocated from a chunk and its mate.
+func (h *pageHeap) isWhole(index uint32) bool {
+	c := &h.chunks[index]
+	return c.isEmpty() && (c.mate == 0 || h.chunks[c.mate].isEmpty())
+}
+
+// dirtyMost is how many free pages may take memory.
+func (a *Arena) dirtyMost() int { return dirtyPagesMin + int(a.mapped>>pageShift)/dirtyShare }
 
 // newChunk maps a chunk, or a pair of them, all pages free.
 func (a *Arena) newChunk() uint32 {
@@ -246,9 +256,9 @@ func (a *Arena) purge(index uint32) {
 
 // Trim gives back to the system all that is free, however long that takes.
 func (a *Arena) Trim() {
-	for a.Reclaim() {
-	}
 	a.releaseIdle()
+	for a.Settle(true) {
+	}
 	if a.pages.spare != 0 {
 		a.dropChunk(a.pages.spare)
 	}

@@ -101,6 +101,8 @@ type Journal struct {
 	lastSync   time.Time // owned by Run
 	triedWrite time.Time // likewise
 
+	beginMu sync.Mutex // held while a rewrite is begun, with the file that goes with it; taken before all others
+
 	syncMu sync.Mutex // held while the file is synced, and while another takes its place; taken before mu
 
 	mu struct { // taken under shard locks; no shard lock is taken while it is held

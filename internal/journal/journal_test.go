@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 	"sync"
@@ -315,6 +316,29 @@ func TestEnableFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.j.wg.Wait()
+}
+
+// TestBeginsOnce: what time brings, and a client that asks, leave the file alone in which somebody begins to collect what happens.
+func TestBeginsOnce(t *testing.T) {
+	r := newRig(t, vfs.NewMem())
+	r.c.change(rng(5), 100)
+	r.disk.Slow(vfs.Calls{Op: vfs.OpOpen, Name: "temp-*.incr", Max: 1}, func() { r.j.periodic(time.Now()) })
+	if err := r.j.Enable(); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.j.Rewrite(); err != nil && !errors.Is(err, ErrRewriting) {
+		t.Fatal(err)
+	}
+	r.c.change(rng(6), 100)
+	r.j.wg.Wait()
+	r.run()
+	r.await(func() bool { return r.j.get() == stateOn })
+	if err := r.j.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if _, got := reloaded(t, r.mem); got != r.digest() {
+		t.Fatal(got)
+	}
 }
 
 // TestLimit: after three failures the next rewrite waits a minute, then two.

@@ -61,6 +61,16 @@ func (j *Journal) begin() (context.Context, error) {
 
 // Rewrite makes a new base in the background.
 func (j *Journal) Rewrite() error {
+	j.beginMu.Lock()
+	defer j.beginMu.Unlock()
+	if j.get() == stateWaiting && !j.Rewriting() {
+		return j.beginFirst()
+	}
+	return j.beginRewrite()
+}
+
+// beginRewrite is Rewrite; beginMu is held.
+func (j *Journal) beginRewrite() error {
 	ctx, err := j.begin()
 	if err != nil {
 		return err

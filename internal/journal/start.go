@@ -105,8 +105,10 @@ func (j *Journal) Enable() error {
 	return nil
 }
 
-// enable leaves the state off.
+// enable leaves the state off when it fails.
 func (j *Journal) enable() error {
+	j.beginMu.Lock()
+	defer j.beginMu.Unlock()
 	j.StopRewrite() // one that was begun before has no file beside it
 	if !j.state.CompareAndSwap(int32(stateOff), int32(stateWaiting)) {
 		return nil
@@ -122,7 +124,8 @@ func (j *Journal) enable() error {
 	return err
 }
 
-// beginFirst opens the file that collects what happens, and begins the first base.
+// beginFirst opens the file that collects what happens, and begins the first base. beginMu is held: a second one would make
+// the file empty again.
 func (j *Journal) beginFirst() error {
 	if j.Rewriting() || j.saving() {
 		return nil // what is under way, perhaps being broken off, comes to its end first: Run tries again
@@ -137,11 +140,18 @@ func (j *Journal) beginFirst() error {
 	j.mu.Lock()
 	j.mu.fresh = f
 	j.mu.Unlock()
-	return j.Rewrite()
+	return j.beginRewrite()
 }
 
 // retryFirst is beginFirst after one that failed.
 func (j *Journal) retryFirst() {
+	if !j.beginMu.TryLock() {
+		return // somebody is about to begin something
+	}
+	defer j.beginMu.Unlock()
+	if j.get() != stateWaiting {
+		return
+	}
 	if err := j.beginFirst(); err != nil {
 		j.opts.Log.Warn("Cannot begin the append-only file", "reason", err)
 		j.rw.mu.Lock()

@@ -81,10 +81,12 @@ func (j *Journal) beginRewrite() error {
 	go func() {
 		defer j.wg.Done()
 		err := j.rewrite(ctx)
-		j.rewritten(ctx, err)
-		if err == nil {
+		if err == nil { // before anybody can begin another one
 			j.goOn()
+		} else {
+			j.dropWaiting()
 		}
+		j.rewritten(ctx, err)
 	}()
 	return nil
 }
@@ -115,9 +117,6 @@ func (j *Journal) rewritten(ctx context.Context, err error) {
 		j.opts.Log.Info("Background AOF rewrite was broken off")
 	default:
 		j.opts.Log.Warn("Background AOF rewrite failed", "reason", err)
-	}
-	if err != nil {
-		j.dropWaiting()
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,14 +39,42 @@ type rig struct {
 
 // logBuffer takes log lines from any goroutine.
 type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
+	mu    sync.Mutex
+	b     bytes.Buffer
+	heard string
+	then  func()
 }
 
 func (l *logBuffer) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(b)
+}
+
+// on has something done when the first line with a text is logged, by whoever logs it.
+func (l *logBuffer) on(text string, then func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.heard, l.then = text, then
+}
+
+// hearing is a log whose lines have something done.
+type hearing struct {
+	slog.Handler
+	l *logBuffer
+}
+
+func (h hearing) Handle(ctx context.Context, line slog.Record) error {
+	h.l.mu.Lock()
+	then := h.l.then
+	if then != nil && strings.Contains(line.Message, h.l.heard) {
+		h.l.then = nil
+		h.l.mu.Unlock()
+		then()
+	} else {
+		h.l.mu.Unlock()
+	}
+	return h.Handler.Handle(ctx, line)
 }
 
 func (l *logBuffer) String() string {
@@ -69,7 +98,7 @@ func newRig(t testing.TB, mem *vfs.Mem) *rig {
 	r.e.Settings.DebugAllowed.Store(engine.AllowAll)
 	r.set = Settings{Dir: dataDir, DirName: "appendonlydir", File: "appendonly.aof", LoadTruncated: true, Preamble: true, SyncOften: true, Compress: true}
 	r.j = New(Options{Engine: r.e, Taker: snapshot.NewTaker(r.e), Settings: r.settings, FS: r.disk,
-		Log: slog.New(slog.NewTextHandler(&r.log, nil)), Progress: ignore{}, Fatal: func(err error) {
+		Log: slog.New(hearing{slog.NewTextHandler(&r.log, nil), &r.log}), Progress: ignore{}, Fatal: func(err error) {
 			select {
 			case r.fatal <- err:
 			default:
@@ -254,6 +283,14 @@ func (r *rig) await(done func() bool) {
 		r.j.wake()
 		<-func() chan struct{} { ch := make(chan struct{}); go close(ch); return ch }() // lets others run
 	}
+}
+
+// soon gives others the time to bring something about, and tells whether they have.
+func soon(done func() bool) bool {
+	for n := 0; !done() && n < 100_000; n++ {
+		runtime.Gosched()
+	}
+	return done()
 }
 
 // names lists the directory of the set.

@@ -1,0 +1,72 @@
+package journal
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/covey-db/covey/internal/vfs"
+)
+
+// This file tests that what switches the journal on and off, and what begins and ends a rewrite, keep out of each other's way.
+
+// collects says whether a file waits for a snapshot that has not been taken yet.
+func (r *rig) collects() bool {
+	r.j.mu.Lock()
+	defer r.j.mu.Unlock()
+	return r.j.mu.fresh != nil
+}
+
+// wantFilesClosed makes sure that nobody keeps a file open.
+func (r *rig) wantFilesClosed() {
+	r.t.Helper()
+	if opened, closed := r.disk.Count(vfs.OpOpen), r.disk.Count(vfs.OpClose); opened != closed {
+		r.t.Errorf("%d files were opened and %d closed", opened, closed)
+	}
+}
+
+// TestFirstBaseEndsOnce: what time brings when a first base is whole leaves it alone, so that what happens next is in the set.
+func TestFirstBaseEndsOnce(t *testing.T) {
+	r := newRig(t, vfs.NewMem())
+	r.c.change(rng(7), 100)
+	r.log.on("rewrite finished", func() {
+		r.disk.Slow(vfs.Calls{Op: vfs.OpSync, Name: "temp-rewriteaof-*", Max: 1}, func() { soon(func() bool { return r.j.get() == stateOn }) })
+		r.j.periodic(time.Now())
+		if r.collects() {
+			soon(func() bool { return !r.collects() })
+		}
+	})
+	if err := r.j.Enable(); err != nil {
+		t.Fatal(err)
+	}
+	r.j.wg.Wait()
+	r.c.change(rng(8), 100)
+	if err := r.j.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if next, got := reloaded(t, r.mem); got != r.digest() {
+		t.Fatal(got, next.names(), r.log.String())
+	}
+	r.j.Close()
+	if names := r.names(); strings.Contains(names, "temp-") {
+		t.Error(names)
+	}
+}
+
+// TestFailedFirstBaseEndsOnce: what time brings when a first base has failed does not begin in a file that is about to go.
+func TestFailedFirstBaseEndsOnce(t *testing.T) {
+	r := newRig(t, vfs.NewMem())
+	r.c.change(rng(9), 100)
+	r.disk.Fail(vfs.Calls{Op: vfs.OpWrite, Name: "temp-rewriteaof-*", Max: 1}, syscall.ENOSPC)
+	r.log.on("rewrite failed", func() { r.j.periodic(time.Now()) })
+	if err := r.j.Enable(); err != nil {
+		t.Fatal(err)
+	}
+	r.j.wg.Wait()
+	if r.j.get() != stateOn || r.info("aof_rewrites_consecutive_failures") != "0" {
+		t.Fatal(r.log.String())
+	}
+	r.j.Close()
+	r.wantFilesClosed()
+}

@@ -101,7 +101,9 @@ type Journal struct {
 	lastSync   time.Time // owned by Run
 	triedWrite time.Time // likewise
 
-	beginMu sync.Mutex // held while a rewrite is begun, with the file that goes with it; taken before all others
+	// beginMu is held while a rewrite is begun, with the file that goes with it, and while the journal is switched on or off. It is
+	// taken before the others here, and no shard lock is taken while it is held.
+	beginMu sync.Mutex
 
 	syncMu sync.Mutex // held while the file is synced, and while another takes its place; taken before mu
 

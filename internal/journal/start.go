@@ -109,10 +109,11 @@ func (j *Journal) Enable() error {
 func (j *Journal) enable() error {
 	j.beginMu.Lock()
 	defer j.beginMu.Unlock()
-	j.StopRewrite() // one that was begun before has no file beside it
-	if !j.state.CompareAndSwap(int32(stateOff), int32(stateWaiting)) {
-		return nil
+	if !j.wanted.Load() || j.suspended.Load() || j.get() != stateOff {
+		return nil // somebody was faster, or it is not the time: Resume enables
 	}
+	j.StopRewrite() // one that was begun before has no file beside it
+	j.state.Store(int32(stateWaiting))
 	j.synced.Store(0)
 	j.e.Log.SetSink(j.kicked)
 	err := j.beginFirst()
@@ -175,7 +176,7 @@ func (j *Journal) Suspend() {
 
 // Resume begins a new set after Suspend if the append-only file is still wanted.
 func (j *Journal) Resume() {
-	if !j.suspended.Swap(false) || !j.wanted.Load() || j.get() != stateOff {
+	if !j.suspended.Swap(false) {
 		return
 	}
 	if err := j.enable(); err != nil {
@@ -185,6 +186,8 @@ func (j *Journal) Resume() {
 
 // end makes safe what is there and stops. Whoever waits for that to be on disk is not told: the file counts no more.
 func (j *Journal) end() {
+	j.beginMu.Lock()
+	defer j.beginMu.Unlock()
 	was := state(j.state.Load())
 	if was == stateOff {
 		return

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"errors"
 	"strings"
 	"syscall"
 	"testing"
@@ -69,4 +70,75 @@ func TestFailedFirstBaseEndsOnce(t *testing.T) {
 	}
 	r.j.Close()
 	r.wantFilesClosed()
+}
+
+// TestNotEnabledWhileSuspended: CONFIG SET appendonly yes waits for the end of a synchronisation.
+func TestNotEnabledWhileSuspended(t *testing.T) {
+	for name, enable := range map[string]func(*rig) error{
+		"before": func(r *rig) error { r.j.Suspend(); return r.j.Enable() },
+		"amid":   func(r *rig) error { r.log.on("AOF was enabled", r.j.Suspend); return r.j.Enable() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, vfs.NewMem())
+			if err := enable(r); err != nil || r.j.On() {
+				t.Fatal("it is on", err)
+			}
+			r.j.Resume()
+			r.j.wg.Wait()
+			if r.j.get() != stateOn {
+				t.Fatal("it is off")
+			}
+		})
+	}
+}
+
+// TestResumedAmidSuspend: a synchronisation that is given up while the file is closed leaves the journal on, and what a batch
+// of commands has left is written by that batch.
+func TestResumedAmidSuspend(t *testing.T) {
+	r := newRig(t, vfs.NewMem()).start()
+	r.c.change(rng(10), 100)
+	done := make(chan struct{})
+	r.disk.Slow(vfs.Calls{Op: vfs.OpSync, Name: "*.incr.aof", Max: 1}, func() {
+		go func() {
+			defer close(done)
+			r.j.Resume()
+		}()
+		soon(func() bool { return r.j.get() == stateOn })
+	})
+	r.j.Suspend()
+	<-done
+	r.j.wg.Wait()
+	r.c.Do("SET", "a", "1")
+	if r.j.get() != stateOn || r.j.lag() > 0 {
+		t.Fatal("state", r.j.get(), "behind by", r.j.lag())
+	}
+}
+
+// TestSuspendedAmidBegin: whoever begins to collect what happens has begun before the journal is switched off.
+func TestSuspendedAmidBegin(t *testing.T) {
+	r := newRig(t, vfs.NewMem())
+	done := make(chan struct{})
+	r.disk.Slow(vfs.Calls{Op: vfs.OpOpen, Name: "temp-*.incr", Max: 1}, func() {
+		go func() {
+			defer close(done)
+			r.j.Suspend()
+		}()
+		soon(func() bool { return !r.j.On() })
+	})
+	if err := r.j.Enable(); err != nil {
+		t.Fatal(err)
+	}
+	<-done
+	r.j.wg.Wait()
+	if r.j.On() {
+		t.Error("it is on")
+	}
+	if err := r.j.Rewrite(); err != nil && !errors.Is(err, ErrRewriting) {
+		t.Fatal(err)
+	}
+	r.j.Close()
+	r.wantFilesClosed()
+	if names := r.names(); strings.Contains(names, "temp-") {
+		t.Error(names)
+	}
 }

@@ -35,6 +35,43 @@ type node struct {
 	dial dialer
 	dir  string
 	disk *vfs.Faulty
+	then moment
+}
+
+// moment is when a node does something at which a test wants to step in, once.
+type moment struct {
+	mu   sync.Mutex
+	what string // a text in the log, or "replacing"
+	do   func()
+}
+
+func (m *moment) on(what string, do func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.what, m.do = what, do
+}
+
+func (m *moment) come(text string) {
+	m.mu.Lock()
+	do := m.do
+	if do == nil || !strings.Contains(text, m.what) {
+		m.mu.Unlock()
+		return
+	}
+	m.do = nil
+	m.mu.Unlock()
+	do()
+}
+
+// hearing is a log that nobody reads.
+type hearing struct {
+	slog.Handler
+	then *moment
+}
+
+func (h hearing) Handle(_ context.Context, line slog.Record) error {
+	h.then.come(line.Message)
+	return nil
 }
 
 // dialer opens links to primaries and can cut the one that is open.
@@ -87,9 +124,10 @@ func start(t testing.TB, tune ...func(*replication.Settings)) *node {
 				}
 				return s
 			},
-			Log:  slog.New(slog.NewTextHandler(io.Discard, nil)),
-			Dial: n.dial.open,
-			FS:   n.disk,
+			Log:       slog.New(hearing{slog.NewTextHandler(io.Discard, nil), &n.then}),
+			Dial:      n.dial.open,
+			FS:        n.disk,
+			Replacing: func() { n.then.come("replacing") },
 		})
 		return n.m.Handlers()
 	}})

@@ -111,7 +111,11 @@ type landing struct {
 // run loads the snapshot and makes it the data set. checkEnd, which may be nil, is asked about what follows it.
 func (l *landing) run(ctx context.Context, in io.Reader, checkEnd func(rest io.Reader) error) error {
 	m := l.f.m
-	defer l.begin()()
+	end, err := l.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
 	stop := make(chan struct{})
 	defer close(stop)
 	go l.p.signsOfLife(stop)
@@ -140,25 +144,30 @@ func (l *landing) run(ctx context.Context, in io.Reader, checkEnd func(rest io.R
 
 func (l *landing) isStaged() bool { return l.how == intakeStaged || l.how == intakeBeside }
 
-// begin makes clients wait as far as they have to, and removes the old data when it is in the way. The function that it
-// returns ends that.
-func (l *landing) begin() (end func()) {
+// begin makes clients wait as far as they have to, and removes the old data when it is in the way, unless the link has been told
+// to end. The function that it returns ends that.
+func (l *landing) begin(ctx context.Context) (end func(), err error) {
 	e := l.f.m.e
 	if l.how == intakeBeside {
 		e.SetAsyncLoading(true)
-		return func() { e.SetAsyncLoading(false) }
+		return func() { e.SetAsyncLoading(false) }, nil
 	}
 	if !l.isStaged() {
 		l.f.m.replacing()
 	}
 	e.LockAll()
+	if err := ctx.Err(); err != nil {
+		e.UnlockAll()
+		l.f.m.replaced() // the old data is whole
+		return nil, err
+	}
 	e.SetLoading(true)
 	if !l.isStaged() {
 		l.f.m.log.Info("MASTER <-> REPLICA sync: Flushing old data")
 		l.empty()
 	}
 	e.UnlockAll()
-	return func() { e.SetLoading(false) }
+	return func() { e.SetLoading(false) }, nil
 }
 
 // empty removes the old data, and the history with it: nobody may go on from a point of it any more, neither a replica of

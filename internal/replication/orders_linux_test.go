@@ -1,0 +1,39 @@
+package replication_test
+
+import (
+	"testing"
+
+	"github.com/covey-db/covey/internal/testkit"
+)
+
+// This file tests orders that come while others are carried out.
+
+// TestPromotedBeforeTheOldDataGoes: a node that becomes a primary when a snapshot has come, but is not loaded, keeps its data.
+func TestPromotedBeforeTheOldDataGoes(t *testing.T) {
+	for name, promote := range map[string]func(*node){
+		"REPLICAOF NO ONE": func(n *node) {
+			go n.m.Promote()
+			n.eventually("the link is told to end", func() bool { return n.m.Primary() == "" })
+		},
+		"in EXEC": func(n *node) {
+			c := testkit.Dial(n.t, n.addr)
+			c.Want(n.t, "+OK", "MULTI")
+			c.Want(n.t, "+QUEUED", "REPLICAOF", "NO", "ONE")
+			c.Want(n.t, "[+OK]", "EXEC")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			primary, replica := start(t), start(t)
+			change(t, primary.Client, 0, 200)
+			change(t, replica.Client, 1000, 50)
+			before := digest(t, replica.Client)
+			replica.then.on("replacing", func() { promote(replica) })
+			replica.follow(primary.addr)
+			replica.eventually("it is a primary", func() bool { return !replica.e.Role.IsReplica() })
+			replica.m.Close() // the link has ended
+			if now := digest(t, replica.Client); now != before {
+				t.Errorf("the data is %s, and was %s", now, before)
+			}
+		})
+	}
+}

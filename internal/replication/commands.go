@@ -185,7 +185,7 @@ func (m *Manager) cmdReplicaOf(c *engine.Ctx) {
 		return
 	}
 	if c.InExec() {
-		m.followLocked(addr, m.unfollow())
+		m.followLocked(addr)
 	} else {
 		m.Follow(addr)
 	}

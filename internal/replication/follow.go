@@ -110,18 +110,14 @@ func (m *Manager) Follow(addr string) {
 		<-old.done
 	}
 	m.e.LockAll()
-	m.followLocked(addr, nil)
+	m.followLocked(addr)
 	m.e.UnlockAll()
 }
 
 // followLocked is Follow under all shard locks, as EXEC holds them. The link before, which may be about to take a lock, has
-// been told to end; the new one begins when it has. Replicas keep their links: only a full synchronisation takes their
+// been told to end, or is told now; the new one begins when it has ended. Replicas keep their links: only a full synchronisation takes their
 // history away.
-func (m *Manager) followLocked(addr string, old *follower) {
-	var before []*follower
-	if old != nil {
-		before = append(before, old)
-	}
+func (m *Manager) followLocked(addr string) {
 	m.e.Role.SetReplica(true)
 	m.e.Role.SetLinkUp(false)
 	ctx, cancel := context.WithCancel(m.ctx)
@@ -130,16 +126,16 @@ func (m *Manager) followLocked(addr string, old *follower) {
 	m.mu.Lock()
 	if other := m.mu.follow; other != nil { // somebody else gave the order at the same time: the last one counts
 		other.end()
-		before = append(before, other)
 	}
-	m.mu.follow = f
+	before := m.mu.last
+	m.mu.follow, m.mu.last = f, f
 	m.mu.Unlock()
 	m.wg.Add(1)
 	go func() {
 		defer m.wg.Done()
 		defer close(f.done)
-		for _, b := range before {
-			<-b.done
+		if before != nil {
+			<-before.done
 		}
 		f.run(ctx)
 	}()
@@ -156,8 +152,10 @@ func (m *Manager) Promote() {
 	}
 	<-old.done
 	m.e.LockAll()
-	m.promoteLocked()
-	m.e.UnlockAll()
+	defer m.e.UnlockAll()
+	if m.Primary() == "" { // nobody gave another order meanwhile
+		m.promoteLocked()
+	}
 }
 
 // promoteLocked is Promote under all shard locks. Replicas come back at once and hear the new id.

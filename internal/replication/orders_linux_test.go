@@ -37,3 +37,30 @@ func TestPromotedBeforeTheOldDataGoes(t *testing.T) {
 		})
 	}
 }
+
+// TestFollowsAmidPromotion: the last order counts, and a link does not begin before the one before it has ended.
+func TestFollowsAmidPromotion(t *testing.T) {
+	first, second, node := start(t), start(t), start(t)
+	change(t, first.Client, 0, 200)
+	change(t, second.Client, 1000, 200)
+	promoted, followed := make(chan struct{}), make(chan struct{})
+	node.then.on("replacing", func() {
+		go func() {
+			defer close(promoted)
+			node.m.Promote()
+		}()
+		node.eventually("the link is told to end", func() bool { return node.m.Primary() == "" })
+		node.then.on("Loading DB", func() { t.Error("a snapshot is loaded while another link is there") })
+		node.m.Follow(second.addr)
+		node.then.on("", func() {})
+		close(followed)
+	})
+	node.follow(first.addr)
+	<-followed
+	<-promoted
+	if !node.e.Role.IsReplica() || node.m.Primary() != second.addr {
+		t.Fatal("it is a replica:", node.e.Role.IsReplica(), "of", node.m.Primary())
+	}
+	agree(t, second.Client, node.Client)
+	node.Want(t, "-READONLY...", "SET", "k", "v")
+}

@@ -87,6 +87,7 @@ type Manager struct {
 		transfers map[*transfer]struct{}
 		hints     map[int64]*hints // what REPLCONF told on connections that have not sent PSYNC yet, by session id
 		follow    *follower        // nil on a primary
+		last      *follower        // the last one there was, which may not have ended yet; the next one waits for it
 		failover  *failover        // nil when no change of places is under way
 		waits     []*ackWait
 		needed    time.Time // when the history was last of use: there was a replica, or this node was one

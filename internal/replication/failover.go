@@ -198,6 +198,13 @@ func (m *Manager) awaitTarget(ctx context.Context, f *failover) {
 		m.log.Info("FAILOVER to " + f.target + " time out exceeded, failing over.")
 		break
 	}
+	m.followTarget(f)
+}
+
+// followTarget follows the target of a change of places, unless it was aborted.
+func (m *Manager) followTarget(f *failover) {
+	m.e.LockAll()
+	defer m.e.UnlockAll()
 	m.mu.Lock()
 	going := m.mu.failover == f
 	if going {
@@ -205,7 +212,7 @@ func (m *Manager) awaitTarget(ctx context.Context, f *failover) {
 	}
 	m.mu.Unlock()
 	if going {
-		m.Follow(f.target)
+		m.followLocked(f.target)
 	}
 }
 
@@ -255,6 +262,8 @@ func (m *Manager) abortFailover(why string) bool {
 	}
 	m.log.Info("FAILOVER to " + f.targetText() + " aborted: " + why)
 	if f.phase == failoverAsks {
+		m.e.LockAll() // followTarget has come to its end
+		m.e.UnlockAll()
 		m.Promote()
 	}
 	m.e.Pause.End(engine.PauseByFailover, m.e.Clock.Now())

@@ -1,6 +1,7 @@
 package replication_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/covey-db/covey/internal/testkit"
@@ -63,4 +64,30 @@ func TestFollowsAmidPromotion(t *testing.T) {
 	}
 	agree(t, second.Client, node.Client)
 	node.Want(t, "-READONLY...", "SET", "k", "v")
+}
+
+// TestFailoverAbortedAtItsTurn: FAILOVER ABORT, when the target has all of the stream, leaves the primary what it is.
+func TestFailoverAbortedAtItsTurn(t *testing.T) {
+	primary, replica := start(t), start(t)
+	change(t, primary.Client, 0, 100)
+	replica.follow(primary.addr)
+	agree(t, primary.Client, replica.Client)
+	primary.Want(t, ":1", "WAIT", "1", "0")
+	aborted, other := make(chan struct{}), testkit.Dial(t, primary.addr)
+	primary.then.on("is synced, failing over", func() {
+		primary.e.LockAll() // others are slow
+		go func() {
+			defer primary.e.UnlockAll()
+			for n := 0; n < 300 && !strings.Contains(other.Do(t, "INFO", "replication").Text, "failover-in-progress"); n++ {
+			}
+			other.Want(t, "+OK", "FAILOVER", "ABORT")
+			close(aborted)
+		}()
+	})
+	primary.Want(t, "+OK", "FAILOVER")
+	<-aborted
+	primary.m.Close() // whoever was to follow has done it
+	if primary.e.Role.IsReplica() {
+		t.Error("it is a replica")
+	}
 }

@@ -235,3 +235,24 @@ func TestFlushAllIsKept(t *testing.T) {
 	c.Want(t, "+QUEUED", "FLUSHALL")
 	c.Want(t, "[+OK]", "EXEC")
 }
+
+// TestShutdownBesideSave: a node ends also when a client waits for SAVE.
+func TestShutdownBesideSave(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Conf: []string{"enable-debug-command yes", "save 3600 1"}})
+	c, other := s.Dial(t), s.Dial(t)
+	c.Want(t, "+OK", "DEBUG", "POPULATE", "1000")
+	c.Want(t, "+OK", "CONFIG", "SET", "rdb-key-save-delay", "10000000")
+	must(t, c.Send("SAVE"))
+	testkit.Eventually(t, testkit.Patience, func() error {
+		if v := other.Do(t, "INFO", "persistence"); !strings.Contains(v.Text, "rdb_bgsave_in_progress:1") {
+			return fmt.Errorf("%v", v)
+		}
+		return nil
+	})
+	must(t, other.Send("SHUTDOWN"))
+	s.AwaitLog(t, testkit.Patience, "Saving the final RDB snapshot")
+	s.Dial(t).Want(t, "+OK", "CONFIG", "SET", "rdb-key-save-delay", "0")
+	if status := s.AwaitExit(t, testkit.Patience); status != 0 {
+		t.Errorf("exit status %d: %s", status, s.Log())
+	}
+}

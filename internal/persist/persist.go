@@ -112,6 +112,18 @@ func (s *Saver) Save() error {
 	return s.run(ctx, job{})
 }
 
+// SaveLast is Save for somebody for whom no other save will do: one that is under way is broken off, whoever wants it.
+func (s *Saver) SaveLast() error {
+	for {
+		s.Stop()
+		ctx, err := s.begin()
+		if err == nil {
+			return s.run(ctx, job{})
+		}
+		<-s.idle() // Stop does not wait for the SAVE of a client, and another one may have begun just now
+	}
+}
+
 // BgSave saves in the background. schedule asks for another save when one is under way.
 func (s *Saver) BgSave(schedule bool) error {
 	ctx, err := s.begin()

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -421,5 +422,29 @@ func TestInfoFields(t *testing.T) {
 	defer next.e.SetLoading(false)
 	if next.info("loading_loaded_perc") != "100.00" || next.info("loading_total_bytes") != next.info("loading_loaded_bytes") {
 		t.Error(next.s.Info())
+	}
+}
+
+// TestLastSave: the save before the end breaks off what is under way, also the SAVE of a client, which nobody waits for.
+func TestLastSave(t *testing.T) {
+	r := newRig(t, vfs.NewMem())
+	r.fill(0, 100)
+	saving, goOn, client := make(chan struct{}), make(chan struct{}), make(chan error)
+	r.disk.Slow(vfs.Calls{Op: vfs.OpOpen, Max: 1}, func() { close(saving); <-goOn })
+	go func() { client <- r.s.Save() }()
+	<-saving
+	r.fill(100, 100)
+	r.s.mu.Lock()
+	breakOff := r.s.mu.cancel
+	r.s.mu.cancel = sync.OnceFunc(func() { breakOff(); close(goOn) })
+	r.s.mu.Unlock()
+	if err := r.s.SaveLast(); err != nil {
+		t.Fatal(err)
+	}
+	if <-client == nil {
+		t.Error("the save of the client went on")
+	}
+	if n := keysOf(t, r.mem); n != 200 {
+		t.Error(n, "keys")
 	}
 }

@@ -129,8 +129,7 @@ func (s *Server) reload(o command.ReloadOptions) error {
 	s.engine.UnlockAll()
 	defer s.engine.SetLoading(false)
 	if o.Save {
-		s.saver.Stop()
-		if err := s.saver.Save(); err != nil {
+		if err := s.saver.SaveLast(); err != nil {
 			return err
 		}
 	}

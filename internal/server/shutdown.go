@@ -172,8 +172,7 @@ func (s *Server) finish(how shutdown) error {
 		return nil
 	}
 	s.log.Info("Saving the final RDB snapshot before exiting.")
-	s.saver.Stop()
-	if err := s.saver.Save(); err != nil {
+	if err := s.saver.SaveLast(); err != nil {
 		s.log.Warn("Error trying to save the DB, can't exit.", "reason", err)
 		if !how.force {
 			s.log.Warn("Errors trying to shut down the server.")

@@ -88,6 +88,9 @@ func New(opts Options) *Saver {
 // ErrRunning says that a save is under way.
 var ErrRunning = errors.New("Background save already in progress")
 
+// ErrLoading says that there is nothing to save, as the data is on its way.
+var ErrLoading = errors.New("the data is being loaded")
+
 // begin claims the right to save.
 func (s *Saver) begin() (context.Context, error) {
 	s.mu.Lock()
@@ -112,13 +115,14 @@ func (s *Saver) Save() error {
 	return s.run(ctx, job{})
 }
 
-// SaveLast is Save for somebody for whom no other save will do: one that is under way is broken off, whoever wants it.
-func (s *Saver) SaveLast() error {
+// SaveLast is Save for somebody for whom no other save will do: one that is under way is broken off, whoever wants it. loading
+// tells that the node says that it loads, and that its data is whole.
+func (s *Saver) SaveLast(loading bool) error {
 	for {
 		s.Stop()
 		ctx, err := s.begin()
 		if err == nil {
-			return s.run(ctx, job{})
+			return s.run(ctx, job{loading: loading})
 		}
 		<-s.idle() // Stop does not wait for the SAVE of a client, and another one may have begun just now
 	}
@@ -143,6 +147,7 @@ func (s *Saver) BgSave(schedule bool) error {
 // job is what is particular about a save.
 type job struct {
 	background bool
+	loading    bool           // the node says that it loads, and its data is whole all the same
 	atCut      func()         // called at the moment of the snapshot, under all shard locks; may be nil
 	take       chan<- outcome // gets the file, open, or why there is none; nil when nobody wants it
 }
@@ -220,7 +225,7 @@ func (s *Saver) idle() <-chan struct{} {
 // waits for is told.
 func (s *Saver) run(ctx context.Context, j job) error {
 	dirty, err := s.write(ctx, j)
-	broken := ctx.Err() != nil || errors.Is(err, snapshot.ErrGivenUp)
+	broken := ctx.Err() != nil || errors.Is(err, snapshot.ErrGivenUp) || errors.Is(err, ErrLoading)
 	if err == nil {
 		s.e.Stats.Dirty.Add(-dirty) // before anybody hears of the end
 	}

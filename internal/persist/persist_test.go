@@ -438,7 +438,7 @@ func TestLastSave(t *testing.T) {
 	breakOff := r.s.mu.cancel
 	r.s.mu.cancel = sync.OnceFunc(func() { breakOff(); close(goOn) })
 	r.s.mu.Unlock()
-	if err := r.s.SaveLast(); err != nil {
+	if err := r.s.SaveLast(false); err != nil {
 		t.Fatal(err)
 	}
 	if <-client == nil {
@@ -447,4 +447,27 @@ func TestLastSave(t *testing.T) {
 	if n := keysOf(t, r.mem); n != 200 {
 		t.Error(n, "keys")
 	}
+}
+
+// TestNothingIsSavedWhileLoading: a save that has begun before a load leaves the file alone.
+func TestNothingIsSavedWhileLoading(t *testing.T) {
+	r := newRig(t, vfs.NewMem())
+	r.fill(0, 100)
+	r.bgsave()
+	before := r.file()
+	r.disk.Slow(vfs.Calls{Op: vfs.OpOpen, Max: 1}, func() {
+		r.e.LockAll()
+		r.e.SetLoading(true)
+		r.e.EmptyAll()
+		r.e.UnlockAll()
+	})
+	r.bgsave()
+	r.e.SetLoading(false)
+	if r.file() != before {
+		t.Error("the file has no data any more")
+	}
+	if got := r.info("rdb_last_bgsave_status"); got != "ok" {
+		t.Error(got)
+	}
+	r.wantOnlyFile()
 }

@@ -69,9 +69,11 @@ func (s *Saver) write(ctx context.Context, j job) (dirty int64, err error) {
 
 // fill writes the data to f and makes it safe.
 func (s *Saver) fill(ctx context.Context, f vfs.File, set Settings, j job) (dirty int64, err error) {
+	loads := false
 	snap, err := s.opts.Taker.Cut(ctx, snapshot.Options{
 		Compress: set.Compress, Unsummed: set.Unsummed, Stream: s.e.Log.On() || j.atCut != nil,
 		AtCut: func() {
+			loads = s.e.Loading() // since the save was begun
 			if dirty = s.e.Stats.Dirty.Load(); j.atCut != nil {
 				j.atCut()
 			}
@@ -80,6 +82,10 @@ func (s *Saver) fill(ctx context.Context, f vfs.File, set Settings, j job) (dirt
 	})
 	if err != nil {
 		return 0, err
+	}
+	if loads && !j.loading {
+		snap.Drop()
+		return 0, ErrLoading
 	}
 	s.mu.Lock()
 	s.mu.keysDone, s.mu.keysTotal = 0, snap.Keys()

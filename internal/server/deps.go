@@ -129,7 +129,7 @@ func (s *Server) reload(o command.ReloadOptions) error {
 	s.engine.UnlockAll()
 	defer s.engine.SetLoading(false)
 	if o.Save {
-		if err := s.saver.SaveLast(); err != nil {
+		if err := s.saver.SaveLast(true); err != nil {
 			return err
 		}
 	}

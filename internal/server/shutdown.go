@@ -13,6 +13,7 @@ import (
 	"github.com/covey-db/covey/internal/clock"
 	"github.com/covey-db/covey/internal/command"
 	"github.com/covey-db/covey/internal/engine"
+	"github.com/covey-db/covey/internal/persist"
 )
 
 // shutdown is a wish to end.
@@ -172,7 +173,7 @@ func (s *Server) finish(how shutdown) error {
 		return nil
 	}
 	s.log.Info("Saving the final RDB snapshot before exiting.")
-	if err := s.saver.SaveLast(); err != nil {
+	if err := s.saver.SaveLast(false); err != nil && !errors.Is(err, persist.ErrLoading) {
 		s.log.Warn("Error trying to save the DB, can't exit.", "reason", err)
 		if !how.force {
 			s.log.Warn("Errors trying to shut down the server.")

@@ -236,6 +236,21 @@ func TestFlushAllIsKept(t *testing.T) {
 	c.Want(t, "[+OK]", "EXEC")
 }
 
+// TestTooLateToAbort: who aborts a shutdown that saves already is told that it goes on.
+func TestTooLateToAbort(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Conf: []string{"enable-debug-command yes", "save 3600 1"}})
+	c, other := s.Dial(t), s.Dial(t)
+	c.Want(t, "+OK", "DEBUG", "POPULATE", "1000")
+	c.Want(t, "+OK", "CONFIG", "SET", "rdb-key-save-delay", "10000000")
+	must(t, c.Send("SHUTDOWN"))
+	s.AwaitLog(t, testkit.Patience, "Saving the final RDB snapshot")
+	other.Want(t, "-ERR No shutdown in progress.", "SHUTDOWN", "ABORT")
+	other.Want(t, "+OK", "CONFIG", "SET", "rdb-key-save-delay", "0")
+	if status := s.AwaitExit(t, testkit.Patience); status != 0 {
+		t.Errorf("exit status %d", status)
+	}
+}
+
 // TestShutdownBesideSave: a node ends also when a client waits for SAVE.
 func TestShutdownBesideSave(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Conf: []string{"enable-debug-command yes", "save 3600 1"}})

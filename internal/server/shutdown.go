@@ -35,6 +35,7 @@ type ending struct {
 	stop    chan struct{}
 	stopped bool // stop is closed
 	active  bool
+	final   bool      // it is too late to abort
 	urgent  bool      // end now, whatever there is to save
 	held    *shutdown // wish of a signal that came while the cron was paused
 }
@@ -73,18 +74,27 @@ func (n *ending) begin(failed func()) bool {
 func (n *ending) giveUp() {
 	n.mu.Lock()
 	waiting := n.waiting
-	n.waiting, n.active, n.until = nil, false, time.Time{}
+	n.waiting, n.active, n.final, n.until = nil, false, false, time.Time{}
 	n.mu.Unlock()
 	for _, failed := range waiting {
 		failed()
 	}
 }
 
-// hurry ends the wait for replicas; urgent also gives up saving. False when no shutdown is under way.
+// commit ends the time in which the shutdown can be aborted. False when it was.
+func (n *ending) commit() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.final = !n.active || !n.stopped || n.urgent
+	return n.final
+}
+
+// hurry ends the wait for replicas; urgent also gives up saving. False when no shutdown is under way, or none that could still be
+// aborted.
 func (n *ending) hurry(urgent bool) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if !n.active {
+	if !n.active || n.final && !urgent {
 		return false
 	}
 	n.urgent = n.urgent || urgent
@@ -150,7 +160,10 @@ func (s *Server) finish(how shutdown) error {
 	if s.engine.Loading() { // what is in memory is not the data
 		return nil
 	}
-	if !how.now && !s.letReplicasCatchUp() {
+	if !how.now {
+		s.letReplicasCatchUp()
+	}
+	if !s.ending.commit() {
 		s.log.Warn("Shutdown manually aborted.")
 		return errAborted
 	}
@@ -183,11 +196,11 @@ func (s *Server) finish(how shutdown) error {
 	return nil
 }
 
-// letReplicasCatchUp pauses writes until all replicas have everything, for shutdown-timeout at most. False: aborted.
-func (s *Server) letReplicasCatchUp() bool {
+// letReplicasCatchUp pauses writes until all replicas have everything, for shutdown-timeout at most, or until that is aborted.
+func (s *Server) letReplicasCatchUp() {
 	wait := time.Duration(s.store.Int("shutdown-timeout")) * time.Second
 	if wait == 0 || s.engine.Role.IsReplica() || s.repl.ReplicaCount() == 0 {
-		return true
+		return
 	}
 	now := s.engine.Clock.Now()
 	s.engine.Pause.Begin(engine.PauseByShutdown, engine.PauseWrites, now, now+clock.Millis(wait/time.Millisecond)+1000)
@@ -213,14 +226,13 @@ func (s *Server) letReplicasCatchUp() bool {
 	n.until = time.Time{}
 	n.mu.Unlock()
 	if aborted {
-		return false
+		return
 	}
 	lagging := s.repl.Lagging(at)
 	for _, one := range lagging {
 		s.log.Info("Lagging replica " + one)
 	}
 	s.log.Info(fmt.Sprintf("%d of %d replicas are in sync when shutting down.", total-len(lagging), total))
-	return true
 }
 
 // stopWrites keeps clients from writing until the end, or until the node goes on after all: what they wrote beside the last save

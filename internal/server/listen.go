@@ -36,6 +36,7 @@ type door struct {
 type listeners struct {
 	mu    sync.Mutex // guards what follows
 	open  []door
+	shut  bool          // the node ends: no door opens any more
 	ports [doorUnix]int // of the TCP and the TLS doors
 	unix  string        // path of the Unix socket, removed at the end
 }
@@ -46,7 +47,7 @@ func (l *listeners) close() {
 	for _, one := range l.open {
 		one.Close()
 	}
-	l.open = nil
+	l.open, l.shut = nil, true
 }
 
 // listen opens all doors.
@@ -153,6 +154,9 @@ func (s *Server) relisten(kind doorKind, port int) error {
 	l := &s.listeners
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.shut {
+		return nil
+	}
 	l.open = slices.DeleteFunc(l.open, func(d door) bool {
 		if d.kind == kind {
 			d.Close()

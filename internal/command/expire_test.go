@@ -141,7 +141,7 @@ func TestNothingIsStoredOverAnExpiredKey(t *testing.T) {
 func TestPrimaryLinkKeepsPastExpiry(t *testing.T) {
 	h := newHarness(t)
 	link := &testClient{t: t, h: h, w: h.w, posted: h.posted}
-	link.s = h.e.NewPrimaryLink(link, h.s.Peer)
+	link.s = h.e.NewPrimaryLink(link, h.s.Peer, nil)
 	defer link.s.Close()
 	link.send("SET", "k", "v")
 	link.send("PEXPIREAT", "k", "0")

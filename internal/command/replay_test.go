@@ -15,7 +15,7 @@ import (
 func replica(h *harness) (*harness, *testClient) {
 	o := newHarnessWith(h.t, harnessOptions{clock: h.clock})
 	link := &testClient{t: h.t, h: o, w: o.w, posted: o.posted}
-	link.s = o.e.NewPrimaryLink(link, engine.Peer{})
+	link.s = o.e.NewPrimaryLink(link, engine.Peer{}, nil)
 	h.t.Cleanup(link.s.Close)
 	o.e.Settings.DebugAllowed.Store(engine.AllowAll)
 	h.e.Settings.DebugAllowed.Store(engine.AllowAll)

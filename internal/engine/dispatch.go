@@ -280,6 +280,13 @@ func (c *Ctx) run(cmd *Command) (again bool) {
 		if cmd.weighty && c.leaves(cmd) {
 			return true
 		}
+		if c.S.over != nil && cmd.write { // it would take the locks itself
+			c.LockAll()
+			if c.S.linkOver() {
+				c.unlockHeld()
+				return true
+			}
+		}
 		c.beginEffects()
 		c.repeat = false
 		cmd.run(c)
@@ -327,7 +334,8 @@ func (c *Ctx) run(cmd *Command) (again bool) {
 
 // lockUnlessPaused takes the locks of a command. A pause that began meanwhile holds a write here: once the pause is seen by
 // whoever takes the same locks, no write is under way any more. A write also waits here for a snapshot that copies a value,
-// and a loop for whoever has a shard for long. true says that the session is suspended, without locks, or for another thread.
+// and a loop for whoever has a shard for long. true says that the session is suspended, without locks, or for another thread, or
+// that it is the link of a primary that counts no more.
 func (c *Ctx) lockUnlessPaused(set uint64, write bool) bool {
 	for {
 		if taken, again := c.lockForClient(set); !taken {
@@ -335,6 +343,9 @@ func (c *Ctx) lockUnlessPaused(set uint64, write bool) bool {
 		}
 		c.held = set
 		switch {
+		case c.S.over != nil && c.S.linkOver():
+			c.unlockHeld()
+			return true
 		case c.pausedFor(write):
 			c.unlockHeld()
 			if c.pauseHere() {

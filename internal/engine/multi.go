@@ -225,14 +225,14 @@ func (c *Ctx) Exec() {
 		c.Err(ErrExecNoMulti)
 		return
 	}
-	c.raw = append(m.raw, c.raw...) // whatever becomes of it, replicas of this replica count the same bytes
 	args, cmd := c.Args, c.Cmd
 	set := c.execLocks(m)
 	c.Args, c.Cmd = args, cmd
 	if c.leavesAll(m) || c.lockUnlessPaused(set, m.writes) {
-		c.repeat = true
+		c.repeat, c.raw = true, emptied(c.raw) // nothing is passed on before it is given again
 		return
 	}
+	c.raw = append(m.raw, c.raw...) // whatever becomes of it, replicas of this replica count the same bytes
 	if c.busy {
 		c.endMulti()
 		return

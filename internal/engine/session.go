@@ -72,7 +72,8 @@ type Session struct {
 
 	multi    *multi // queued transaction, nil outside
 	watching []*watch
-	killed   atomic.Bool // by Kill, on any thread
+	killed   atomic.Bool     // by Kill, on any thread
+	over     <-chan struct{} // of a primary's link: closed under all shard locks, or before they are taken, when the role changes
 
 	client   *Session                    // of a script's session: whose script it is
 	attached any                         // see Attach
@@ -153,9 +154,11 @@ func (e *Engine) NewSession(conn Conn, peer Peer) *Session {
 	return s
 }
 
-// NewPrimaryLink makes the session that applies a primary's stream: no checks, writes allowed, bytes passed on as they are.
-func (e *Engine) NewPrimaryLink(conn Conn, peer Peer) *Session {
+// NewPrimaryLink makes the session that applies a primary's stream: no checks, writes allowed, bytes passed on as they are. When
+// over, which may be nil, is closed it changes nothing any more.
+func (e *Engine) NewPrimaryLink(conn Conn, peer Peer, over <-chan struct{}) *Session {
 	s := e.NewSession(conn, peer)
+	s.over = over
 	s.loggedIn, s.primaryLink = true, true
 	s.account.Store(nil)
 	s.parser.Limits.Unauthenticated = false
@@ -163,6 +166,16 @@ func (e *Engine) NewPrimaryLink(conn Conn, peer Peer) *Session {
 	s.replyMode = replyOff
 	s.setFlag(FlagPrimary, true)
 	return s
+}
+
+// linkOver says, under the locks of a command, whether the link that it came over counts no more.
+func (s *Session) linkOver() bool {
+	select {
+	case <-s.over:
+		return true
+	default:
+		return false
+	}
 }
 
 // SelectDB sets the database without a command: a primary's link continues where its stream stands.

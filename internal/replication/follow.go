@@ -275,8 +275,7 @@ func (f *follower) synchronise(ctx context.Context, p *primaryConn, s Settings) 
 	}
 	switch word {
 	case "+CONTINUE":
-		f.continued(strings.TrimSpace(rest), h)
-		return nil
+		return f.continued(ctx, strings.TrimSpace(rest), h)
 	case "+FULLRESYNC":
 		id, off, _ := strings.Cut(rest, " ")
 		offset, err := strconv.ParseInt(off, 10, 64)
@@ -288,9 +287,14 @@ func (f *follower) synchronise(ctx context.Context, p *primaryConn, s Settings) 
 	return fmt.Errorf("master can't synchronise: %s", answer)
 }
 
-// continued goes on where this node stopped; the primary may have a new id for the same history.
-func (f *follower) continued(id string, h engine.History) {
+// continued goes on where this node stopped; the primary may have a new id for the same history. A link that
+// has been told to end changes nothing.
+func (f *follower) continued(ctx context.Context, id string, h engine.History) error {
 	f.m.e.LockAll()
+	if err := ctx.Err(); err != nil {
+		f.m.e.UnlockAll()
+		return err
+	}
 	if !h.On {
 		f.m.e.Log.Start()
 	}
@@ -300,6 +304,7 @@ func (f *follower) continued(id string, h engine.History) {
 	}
 	f.m.e.UnlockAll()
 	f.m.log.Info("Successful partial resynchronization with master", "offset", h.End)
+	return nil
 }
 
 // ackPeriod is how often the primary hears the offset.
@@ -311,7 +316,7 @@ func (f *follower) apply(ctx context.Context, p *primaryConn) error {
 	w := e.NewWorker()
 	defer w.Drop()
 	p.mail = &linkMail{conn: p.conn, wake: make(chan struct{}, 1)}
-	sess := e.NewPrimaryLink(linkConn{p.conn, p.mail}, engine.Peer{Remote: p.conn.RemoteAddr().String(), Local: p.conn.LocalAddr().String(), FD: -1})
+	sess := e.NewPrimaryLink(linkConn{p.conn, p.mail}, engine.Peer{Remote: p.conn.RemoteAddr().String(), Local: p.conn.LocalAddr().String(), FD: -1}, ctx.Done())
 	defer sess.Close()
 	p.sess = sess
 	defer f.ahead.Store(0)

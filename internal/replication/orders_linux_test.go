@@ -1,9 +1,13 @@
 package replication_test
 
 import (
+	"bytes"
+	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/covey-db/covey/internal/replication"
 	"github.com/covey-db/covey/internal/testkit"
 )
 
@@ -16,12 +20,7 @@ func TestPromotedBeforeTheOldDataGoes(t *testing.T) {
 			go n.m.Promote()
 			n.eventually("the link is told to end", func() bool { return n.m.Primary() == "" })
 		},
-		"in EXEC": func(n *node) {
-			c := testkit.Dial(n.t, n.addr)
-			c.Want(n.t, "+OK", "MULTI")
-			c.Want(n.t, "+QUEUED", "REPLICAOF", "NO", "ONE")
-			c.Want(n.t, "[+OK]", "EXEC")
-		},
+		"in EXEC": (*node).promoteInExec,
 	} {
 		t.Run(name, func(t *testing.T) {
 			primary, replica := start(t), start(t)
@@ -89,5 +88,114 @@ func TestFailoverAbortedAtItsTurn(t *testing.T) {
 	primary.m.Close() // whoever was to follow has done it
 	if primary.e.Role.IsReplica() {
 		t.Error("it is a replica")
+	}
+}
+
+func (n *node) promoteInExec() {
+	c := testkit.Dial(n.t, n.addr)
+	c.Want(n.t, "+OK", "MULTI")
+	c.Want(n.t, "+QUEUED", "REPLICAOF", "NO", "ONE")
+	c.Want(n.t, "[+OK]", "EXEC")
+}
+
+// listening is a link on which something is done, once, about a text that comes.
+type listening struct {
+	net.Conn
+	text string
+	come func()      // when it has come, before anybody sees it
+	amid func()      // when all that was sent before it is done, and nothing of it
+	ack  atomic.Bool // the next write is the answer to what was put before the text
+}
+
+func (l *listening) Read(b []byte) (int, error) {
+	n, err := l.Conn.Read(b)
+	if l.text == "" || !bytes.Contains(b[:n], []byte(l.text)) {
+		return n, err
+	}
+	l.text = ""
+	if l.come != nil {
+		l.come()
+		return n, err
+	}
+	l.ack.Store(true)
+	return copy(b, append(testkit.AppendCommand(nil, "REPLCONF", "GETACK", "*"), b[:n]...)), err
+}
+
+func (l *listening) Write(b []byte) (int, error) {
+	if l.ack.Swap(false) {
+		l.amid()
+	}
+	return l.Conn.Write(b)
+}
+
+// listen has the next links of a node listen.
+func (n *node) listen(text string, come, amid func()) {
+	n.dial.mu.Lock()
+	defer n.dial.mu.Unlock()
+	n.dial.ears = func(c net.Conn) net.Conn { return &listening{Conn: c, text: text, come: come, amid: amid} }
+}
+
+// TestPromotedAmidABatch: of what has come from the primary, a node that became a primary in EXEC applies nothing any more.
+func TestPromotedAmidABatch(t *testing.T) {
+	for _, batch := range [][]string{{"SET step in"}, {"FLUSHALL"}, {"MULTI", "SET step in", "SET step out", "EXEC"}} {
+		t.Run(batch[0], func(t *testing.T) {
+			primary, node := start(t), start(t)
+			change(t, primary.Client, 0, 50)
+			end, marker := int64(0), strings.Fields(batch[0])[0]
+			node.listen(marker, nil, func() { node.promoteInExec(); end = node.e.Log.End() })
+			node.follow(primary.addr)
+			agree(t, primary.Client, node.Client)
+			before := digest(t, node.Client)
+			for _, words := range batch {
+				primary.OK(t, strings.Fields(words)...)
+			}
+			node.eventually("it is a primary", func() bool { return !node.e.Role.IsReplica() })
+			node.m.Close() // the link has ended
+			if now := digest(t, node.Client); now != before {
+				t.Errorf("the data is %s, and was %s", now, before)
+			}
+			harmless := append(testkit.AppendCommand(nil, "REPLCONF", "GETACK", "*"), testkit.AppendCommand(nil, "SELECT", "0")...)
+			if now := node.e.Log.End(); now > end+int64(len(harmless)) {
+				t.Errorf("the log ends at %d, and did at %d", now, end)
+			}
+		})
+	}
+}
+
+// TestPromotedWhenTheStreamGoesOn: a node that became a primary in EXEC, just when its primary let it go on, has an id of its own.
+func TestPromotedWhenTheStreamGoesOn(t *testing.T) {
+	primary, node := start(t), start(t)
+	change(t, primary.Client, 0, 50)
+	node.follow(primary.addr)
+	agree(t, primary.Client, node.Client)
+	node.dial.hold(true)
+	primary.e.Log.Rename(replication.NewID())
+	node.listen("+CONTINUE", node.promoteInExec, nil)
+	node.dial.hold(false)
+	node.eventually("it is a primary", func() bool { return !node.e.Role.IsReplica() })
+	node.m.Close() // the link has ended
+	if id := node.e.Log.History().ID; id == primary.e.Log.History().ID {
+		t.Error("both have the id", id)
+	}
+}
+
+// TestPromotedWhenASnapshotIsWhole: a node that became a primary in EXEC, when a snapshot was loaded beside its data, keeps them.
+func TestPromotedWhenASnapshotIsWhole(t *testing.T) {
+	primary, node := start(t), start(t, direct(replication.DirectBeside))
+	change(t, primary.Client, 0, 200)
+	change(t, node.Client, 1000, 50)
+	before := digest(t, node.Client)
+	node.then.on("replacing", func() {
+		node.e.SetLoading(false) // the transaction was let in before the load
+		node.promoteInExec()
+	})
+	node.follow(primary.addr)
+	node.eventually("it is a primary", func() bool { return !node.e.Role.IsReplica() })
+	node.m.Close() // the link has ended
+	if now := digest(t, node.Client); now != before {
+		t.Errorf("the data is %s, and was %s", now, before)
+	}
+	if id := node.e.Log.History().ID; id == primary.e.Log.History().ID {
+		t.Error("both have the id", id)
 	}
 }

@@ -79,6 +79,7 @@ type dialer struct {
 	mu   sync.Mutex
 	down bool // no link can be opened
 	last net.Conn
+	ears func(net.Conn) net.Conn // put around the next links; may be nil
 }
 
 func (d *dialer) open(ctx context.Context, addr string) (net.Conn, error) {
@@ -90,6 +91,9 @@ func (d *dialer) open(ctx context.Context, addr string) (net.Conn, error) {
 	defer d.mu.Unlock()
 	if d.last = c; d.down {
 		c.Close()
+	}
+	if d.ears != nil {
+		return d.ears(c), nil
 	}
 	return c, nil
 }

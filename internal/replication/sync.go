@@ -129,7 +129,7 @@ func (l *landing) run(ctx context.Context, in io.Reader, checkEnd func(rest io.R
 		err = checkEnd(loaded.Rest)
 	}
 	if err == nil {
-		err = l.accept(loaded)
+		err = l.accept(ctx, loaded)
 	}
 	if err != nil {
 		m.log.Warn("Internal error in RDB reading: the synchronisation is given up", "reason", err)
@@ -179,14 +179,17 @@ func (l *landing) empty() {
 	m.e.Log.Forget(NewID())
 }
 
-// accept makes what was loaded the data set of this node, and its history this node's.
-func (l *landing) accept(loaded snapshot.Loaded) error {
+// accept makes what was loaded the data set of this node, and its history this node's, unless the link has been told to end.
+func (l *landing) accept(ctx context.Context, loaded snapshot.Loaded) error {
 	m := l.f.m
 	if l.isStaged() {
 		m.replacing()
 	}
 	m.e.LockAll()
 	defer m.e.UnlockAll()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if l.isStaged() {
 		if libraries := m.e.Libraries; libraries != nil {
 			if err := libraries.Restore(m.e, loaded.Codes, false); err != nil {

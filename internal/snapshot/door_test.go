@@ -44,7 +44,7 @@ func newClient(e *engine.Engine) *client {
 // newPrimary is the link to a primary.
 func newPrimary(e *engine.Engine) *client {
 	box := mailbox{posts: make(chan func(*engine.Worker), 16)}
-	return &client{s: e.NewPrimaryLink(box, engine.Peer{}), w: e.NewWorker(), box: box}
+	return &client{s: e.NewPrimaryLink(box, engine.Peer{}, nil), w: e.NewWorker(), box: box}
 }
 
 // send gives a command and returns what was not used of it, because the client is suspended.

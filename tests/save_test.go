@@ -167,6 +167,27 @@ func TestReloadUnderWrites(t *testing.T) {
 	c.Want(t, `"`+strconv.Itoa(<-counted)+`"`, "GET", "counter")
 }
 
+// TestReloadBesideReload: one DEBUG RELOAD does not save and replace what another one has loaded so far.
+func TestReloadBesideReload(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Conf: []string{"enable-debug-command yes"}})
+	c, other := s.Dial(t), s.Dial(t)
+	c.Want(t, "+OK", "DEBUG", "POPULATE", "1000")
+	c.Want(t, "+OK", "CONFIG", "SET", "key-load-delay", "10000000")
+	must(t, c.Send("DEBUG", "RELOAD"))
+	testkit.Eventually(t, testkit.Patience, func() error {
+		if v := other.Do(t, "INFO", "persistence"); !strings.Contains(v.Text, "\nloading:1") || !strings.Contains(v.Text, "loading_start_time") {
+			return fmt.Errorf("%v", v)
+		}
+		return nil
+	})
+	other.Want(t, "-ERR the data is being loaded", "DEBUG", "RELOAD")
+	other.Want(t, "+OK", "CONFIG", "SET", "key-load-delay", "0")
+	if v := c.Next(t); v.String() != "+OK" {
+		t.Error(v)
+	}
+	c.Want(t, ":1000", "DBSIZE")
+}
+
 // TestSignalBesideAPausedCron: a signal waits while the cron is paused, and can be taken back.
 func TestSignalBesideAPausedCron(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Conf: []string{"enable-debug-command yes"}})

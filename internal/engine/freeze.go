@@ -44,6 +44,12 @@ func (e *Engine) SetLoading(on bool) {
 	}
 }
 
+// BeginLoading is SetLoading(true) for who must be alone with the data; false when somebody else loads. The caller holds all shard
+// locks: no client is in the data any more.
+func (e *Engine) BeginLoading() bool {
+	return e.loading.CompareAndSwap(nil, &load{time.Now(), make(chan struct{})})
+}
+
 // Loading says whether a data set is being loaded that clients have to wait for.
 func (e *Engine) Loading() bool { return e.loading.Load() != nil }
 

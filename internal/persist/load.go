@@ -99,8 +99,9 @@ func (s *Saver) load(opts snapshot.LoadOptions) (snapshot.Loaded, error) {
 	}
 	start := time.Now()
 	s.BeginLoad(st.Size())
-	s.e.SetLoading(true)
-	defer s.e.SetLoading(false)
+	if s.e.BeginLoading() { // else it ends with what else our caller does
+		defer s.e.SetLoading(false)
+	}
 	opts.OnEmpty = func(key []byte) { s.opts.Log.Info("Loading the RDB file: skipping empty key: " + string(key)) }
 	loaded, err := snapshot.Load(s.e, bufio.NewReaderSize(counter{f, s}, 1<<20), opts)
 	if err != nil {

@@ -199,3 +199,18 @@ func TestPromotedWhenASnapshotIsWhole(t *testing.T) {
 		t.Error("both have the id", id)
 	}
 }
+
+// TestSnapshotWaitsForAnotherLoad: a snapshot from the primary does not go where somebody else loads data, and comes again.
+func TestSnapshotWaitsForAnotherLoad(t *testing.T) {
+	primary, node := start(t), start(t)
+	change(t, primary.Client, 0, 200)
+	node.then.on("replacing", func() {
+		node.e.SetLoading(true) // as DEBUG RELOAD does
+		node.then.on("Flushing old data", func() { t.Error("what another one loads goes") })
+	})
+	node.follow(primary.addr)
+	node.eventually("another try", func() bool { return primary.e.Stats.SyncFull.Load() == 2 })
+	node.then.on("", func() {})
+	node.e.SetLoading(false)
+	agree(t, primary.Client, node.Client)
+}

@@ -2,6 +2,7 @@ package replication
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -144,6 +145,9 @@ func (l *landing) run(ctx context.Context, in io.Reader, checkEnd func(rest io.R
 
 func (l *landing) isStaged() bool { return l.how == intakeStaged || l.how == intakeBeside }
 
+// errLoads says that somebody else loads the data just now, so that it cannot be replaced.
+var errLoads = errors.New("the data is being loaded")
+
 // begin makes clients wait as far as they have to, and removes the old data when it is in the way, unless the link has been told
 // to end. The function that it returns ends that.
 func (l *landing) begin(ctx context.Context) (end func(), err error) {
@@ -161,7 +165,11 @@ func (l *landing) begin(ctx context.Context) (end func(), err error) {
 		l.f.m.replaced() // the old data is whole
 		return nil, err
 	}
-	e.SetLoading(true)
+	if !e.BeginLoading() {
+		e.UnlockAll()
+		l.f.m.replaced()
+		return nil, errLoads
+	}
 	if !l.isStaged() {
 		l.f.m.log.Info("MASTER <-> REPLICA sync: Flushing old data")
 		l.empty()
@@ -189,6 +197,9 @@ func (l *landing) accept(ctx context.Context, loaded snapshot.Loaded) error {
 	defer m.e.UnlockAll()
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if l.how == intakeBeside && m.e.Loading() { // the others say themselves that they load
+		return errLoads
 	}
 	if l.isStaged() {
 		if libraries := m.e.Libraries; libraries != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/covey-db/covey/internal/acl"
 	"github.com/covey-db/covey/internal/command"
 	"github.com/covey-db/covey/internal/config"
+	"github.com/covey-db/covey/internal/persist"
 	"github.com/covey-db/covey/internal/replication"
 	"github.com/covey-db/covey/internal/script"
 	"github.com/covey-db/covey/internal/vfs"
@@ -121,12 +122,19 @@ func (s *Server) rewriteConfig(text func(string, []config.User) string) error {
 // errLibrariesThere ends DEBUG RELOAD NOFLUSH: what the file holds is there already.
 var errLibrariesThere = errors.New("Error trying to load the RDB dump, a library of functions is there already")
 
+// beginReload tells clients that the data is being loaded; false when it is already, and is not whole.
+func (s *Server) beginReload() bool {
+	s.engine.LockAll()
+	defer s.engine.UnlockAll()
+	return s.engine.BeginLoading()
+}
+
 // reload is DEBUG RELOAD. From the moment of the save on, clients are told that the data is being loaded: what they wrote
 // after it would be lost, and what they wrote into the emptied data would meet the same key in the file.
 func (s *Server) reload(o command.ReloadOptions) error {
-	s.engine.LockAll()
-	s.engine.SetLoading(true)
-	s.engine.UnlockAll()
+	if !s.beginReload() {
+		return persist.ErrLoading
+	}
 	defer s.engine.SetLoading(false)
 	if o.Save {
 		if err := s.saver.SaveLast(true); err != nil {

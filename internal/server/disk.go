@@ -87,9 +87,9 @@ func (s *Server) loadJournal(ctx context.Context) error {
 
 // reloadJournal is DEBUG LOADAOF: the data is what the append-only file says.
 func (s *Server) reloadJournal() error {
-	s.engine.LockAll()
-	s.engine.SetLoading(true)
-	s.engine.UnlockAll()
+	if !s.beginReload() {
+		return persist.ErrLoading
+	}
 	defer s.engine.SetLoading(false)
 	if err := s.journal.Flush(); err != nil {
 		return err

@@ -166,7 +166,7 @@ func (m *Manager) cmdReplicaOf(c *engine.Ctx) {
 		return
 	}
 	if _, going := m.failingOver(); going {
-		c.Err("ERR REPLICAOF not allowed while failing over.")
+		c.Err(errFollowAmidFailover)
 		return
 	}
 	if c.ArgIs(1, "NO") && c.ArgIs(2, "ONE") {
@@ -184,10 +184,13 @@ func (m *Manager) cmdReplicaOf(c *engine.Ctx) {
 		c.Simple("OK Already connected to specified master")
 		return
 	}
+	follow := m.Follow
 	if c.InExec() {
-		m.followLocked(addr)
-	} else {
-		m.Follow(addr)
+		follow = func(addr string) bool { return m.followLocked(addr, nil) }
+	}
+	if !follow(addr) { // it has begun meanwhile
+		c.Err(errFollowAmidFailover)
+		return
 	}
 	c.OK()
 }

@@ -37,15 +37,16 @@ type failover struct {
 }
 
 const (
-	errFailoverCluster = "ERR FAILOVER not allowed in cluster mode. Use CLUSTER FAILOVER command instead."
-	errFailoverNone    = "ERR No failover in progress."
-	errFailoverTimeout = "ERR FAILOVER timeout must be greater than 0"
-	errFailoverRuns    = "ERR FAILOVER already in progress."
-	errFailoverReplica = "ERR FAILOVER is not valid when server is a replica."
-	errFailoverAlone   = "ERR FAILOVER requires connected replicas."
-	errFailoverForce   = "ERR FAILOVER with force option requires both a timeout and target HOST and IP."
-	errFailoverUnknown = "ERR FAILOVER target HOST and PORT is not a replica."
-	errFailoverOffline = "ERR FAILOVER target replica is not online."
+	errFailoverCluster    = "ERR FAILOVER not allowed in cluster mode. Use CLUSTER FAILOVER command instead."
+	errFailoverNone       = "ERR No failover in progress."
+	errFailoverTimeout    = "ERR FAILOVER timeout must be greater than 0"
+	errFailoverRuns       = "ERR FAILOVER already in progress."
+	errFailoverReplica    = "ERR FAILOVER is not valid when server is a replica."
+	errFailoverAlone      = "ERR FAILOVER requires connected replicas."
+	errFailoverForce      = "ERR FAILOVER with force option requires both a timeout and target HOST and IP."
+	errFailoverUnknown    = "ERR FAILOVER target HOST and PORT is not a replica."
+	errFollowAmidFailover = "ERR REPLICAOF not allowed while failing over."
+	errFailoverOffline    = "ERR FAILOVER target replica is not online."
 )
 
 func (m *Manager) cmdFailover(c *engine.Ctx) {
@@ -112,7 +113,7 @@ func (m *Manager) beginFailover(f *failover) string {
 	switch {
 	case m.mu.failover != nil:
 		return errFailoverRuns
-	case m.mu.follow != nil:
+	case m.mu.follow != nil || m.e.Role.IsReplica(): // which it is also between two links
 		return errFailoverReplica
 	case len(m.mu.replicas) == 0:
 		return errFailoverAlone
@@ -212,7 +213,7 @@ func (m *Manager) followTarget(f *failover) {
 	}
 	m.mu.Unlock()
 	if going {
-		m.followLocked(f.target)
+		m.followLocked(f.target, f)
 	}
 }
 

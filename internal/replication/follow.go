@@ -104,26 +104,32 @@ func (m *Manager) LastIO() time.Time {
 }
 
 // Follow makes this node a replica of the node at addr ("host:port"). Its own history is kept, so that it can go on with a
-// partial resynchronisation where the primary knows it.
-func (m *Manager) Follow(addr string) {
+// partial resynchronisation where the primary knows it. False: this node is about to change places with a replica.
+func (m *Manager) Follow(addr string) bool {
 	if old := m.unfollow(); old != nil {
 		<-old.done
 	}
 	m.e.LockAll()
-	m.followLocked(addr)
-	m.e.UnlockAll()
+	defer m.e.UnlockAll()
+	return m.followLocked(addr, nil)
 }
 
 // followLocked is Follow under all shard locks, as EXEC holds them. The link before, which may be about to take a lock, has
 // been told to end, or is told now; the new one begins when it has ended. Replicas keep their links: only a full synchronisation takes their
 // history away.
-func (m *Manager) followLocked(addr string) {
-	m.e.Role.SetReplica(true)
-	m.e.Role.SetLinkUp(false)
+// It is false, and does nothing, when a change of places other than by is under way.
+func (m *Manager) followLocked(addr string, by *failover) bool {
 	ctx, cancel := context.WithCancel(m.ctx)
 	f := &follower{m: m, addr: addr, cancel: cancel, done: make(chan struct{})}
 	f.downAt.Store(time.Now().UnixNano())
 	m.mu.Lock()
+	if m.mu.failover != by {
+		m.mu.Unlock()
+		cancel()
+		return false
+	}
+	m.e.Role.SetReplica(true)
+	m.e.Role.SetLinkUp(false)
 	if other := m.mu.follow; other != nil { // somebody else gave the order at the same time: the last one counts
 		other.end()
 	}
@@ -142,6 +148,7 @@ func (m *Manager) followLocked(addr string) {
 	m.log.Info("REPLICAOF enabled", "primary", addr)
 	m.followed(addr)
 	m.changed()
+	return true
 }
 
 // Promote makes this node a primary that continues its history under a new id.

@@ -3,7 +3,9 @@ package replication_test
 import (
 	"bytes"
 	"net"
+	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -213,4 +215,69 @@ func TestSnapshotWaitsForAnotherLoad(t *testing.T) {
 	node.then.on("", func() {})
 	node.e.SetLoading(false)
 	agree(t, primary.Client, node.Client)
+}
+
+// leaving is a link on which something is done, once, when it is closed.
+type leaving struct {
+	net.Conn
+	once sync.Once
+	do   func()
+}
+
+func (l *leaving) Close() error {
+	err := l.Conn.Close()
+	l.once.Do(l.do)
+	return err
+}
+
+// TestFailoverBetweenTwoPrimaries: a replica that turns to another primary does not change places with a replica of its own meanwhile.
+func TestFailoverBetweenTwoPrimaries(t *testing.T) {
+	first, second, node, replica := start(t), start(t), start(t), start(t)
+	other := testkit.Dial(t, node.addr)
+	node.dial.mu.Lock()
+	node.dial.ears = func(c net.Conn) net.Conn {
+		return &leaving{Conn: c, do: func() {
+			if got := other.Do(t, "FAILOVER").String(); got != "-ERR FAILOVER is not valid when server is a replica." {
+				t.Error(got)
+			}
+		}}
+	}
+	node.dial.mu.Unlock()
+	change(t, first.Client, 0, 50)
+	node.follow(first.addr)
+	replica.follow(node.addr)
+	agree(t, first.Client, node.Client, replica.Client)
+	node.dial.mu.Lock()
+	node.dial.ears = nil
+	node.dial.mu.Unlock()
+	node.follow(second.addr)
+	agree(t, second.Client, node.Client, replica.Client)
+	if node.m.Primary() != second.addr {
+		t.Error("it follows", node.m.Primary())
+	}
+}
+
+// TestFailoverBeforeAnOrder: FAILOVER that begins before REPLICAOF has the locks comes first, and REPLICAOF is refused.
+func TestFailoverBeforeAnOrder(t *testing.T) {
+	primary, replica, third := start(t), start(t), start(t)
+	other := testkit.Dial(t, primary.addr)
+	change(t, primary.Client, 0, 50)
+	replica.follow(primary.addr)
+	agree(t, primary.Client, replica.Client)
+	primary.Want(t, ":1", "WAIT", "1", "0")
+	host, port, _ := net.SplitHostPort(third.addr)
+	primary.e.LockAll() // others are slow
+	answer := make(chan string)
+	go func() { answer <- other.Do(t, "REPLICAOF", host, port).String() }()
+	stacks := make([]byte, 1<<20)
+	primary.eventually("the order waits for the locks", func() bool {
+		return bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("(*Manager).Follow("))
+	})
+	began := testkit.Dial(t, primary.addr)
+	began.Want(t, "+OK", "FAILOVER")
+	primary.e.UnlockAll()
+	if got := <-answer; got != "-ERR REPLICAOF not allowed while failing over." {
+		t.Error(got)
+	}
+	began.Want(t, "+OK", "FAILOVER", "ABORT")
 }

@@ -11,23 +11,23 @@ import (
 // This file holds what concerns the files of the set as a whole.
 
 // persist writes a manifest; when it returns nil the manifest is safe.
-func (j *Journal) persist(m *aof.Manifest) error {
-	return vfs.WriteFileAtomic(j.fs, aof.Path(j.dir(), j.names().Manifest()), m.AppendText(nil))
+func (j *Journal) persist(dir string, m *aof.Manifest) error {
+	return vfs.WriteFileAtomic(j.fs, aof.Path(dir, j.names().Manifest()), m.AppendText(nil))
 }
 
 // persistOrBack is persist, but when that fails the manifest of before is written again and back undoes what was done for the
 // new one. If not even that can be, either manifest may be on disk, so the files of both stay. mu is held.
-func (j *Journal) persistOrBack(next *aof.Manifest, back func() error) error {
-	err := j.persist(next)
+func (j *Journal) persistOrBack(dir string, next *aof.Manifest, back func() error) error {
+	err := j.persist(dir, next)
 	if err == nil {
 		return nil
 	}
 	if len(j.mu.manifest.Files()) == 0 {
-		again := j.fs.Remove(aof.Path(j.dir(), j.names().Manifest()))
+		again := j.fs.Remove(aof.Path(dir, j.names().Manifest()))
 		if again != nil && !errors.Is(again, fs.ErrNotExist) {
 			return errors.Join(err, again)
 		}
-	} else if again := j.persist(j.mu.manifest); again != nil {
+	} else if again := j.persist(dir, j.mu.manifest); again != nil {
 		return errors.Join(err, again)
 	}
 	return errors.Join(err, back())
@@ -46,10 +46,10 @@ func (j *Journal) readManifest() (*aof.Manifest, error) {
 }
 
 // CollectHistory removes the files that are history, where aof-disable-auto-gc kept them so far.
-func (j *Journal) CollectHistory() { j.removeHistory() }
+func (j *Journal) CollectHistory() { j.removeHistory(j.dir()) }
 
 // removeHistory removes the files that are history, and then their lines.
-func (j *Journal) removeHistory() {
+func (j *Journal) removeHistory(dir string) {
 	if j.opts.Settings().KeepHistory {
 		return
 	}
@@ -63,7 +63,7 @@ func (j *Journal) removeHistory() {
 	}
 	for _, f := range old {
 		j.opts.Log.Info("Removing the history file " + f.Name + " in the background")
-		if err := j.fs.Remove(aof.Path(j.dir(), f.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := j.fs.Remove(aof.Path(dir, f.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			j.opts.Log.Warn("Cannot remove a history file", "name", f.Name, "reason", err)
 			return
 		}
@@ -72,7 +72,7 @@ func (j *Journal) removeHistory() {
 	defer j.mu.Unlock()
 	next := j.mu.manifest.Clone()
 	next.History = nil
-	if err := j.persist(next); err != nil {
+	if err := j.persist(dir, next); err != nil {
 		j.opts.Log.Warn("Cannot write the AOF manifest", "reason", err)
 		return
 	}

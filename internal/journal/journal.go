@@ -167,9 +167,11 @@ func (j *Journal) wake() {
 }
 
 func (j *Journal) dir() string {
-	set := j.opts.Settings()
-	return aof.Path(set.Dir, set.DirName)
+	return j.opts.Settings().dir()
 }
+
+// dir is where the files of the set are.
+func (s Settings) dir() string { return aof.Path(s.Dir, s.DirName) }
 
 func (j *Journal) names() aof.Names { return aof.Names{File: j.opts.Settings().File} }
 

@@ -73,7 +73,7 @@ func (j *Journal) findSet() (*aof.Manifest, error) {
 		return nil, fmt.Errorf("Can't open or create append-only dir %s: %s", set.DirName, reason(err))
 	}
 	m = aof.Upgrade(names)
-	if err := j.persist(m); err != nil {
+	if err := j.persist(j.dir(), m); err != nil {
 		return nil, err
 	}
 	if err := j.fs.Rename(old, aof.Path(j.dir(), set.File)); err != nil {

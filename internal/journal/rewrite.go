@@ -147,13 +147,13 @@ const (
 	tempAfter  = ".aof"
 )
 
-// rewrite writes a new base and puts it in force.
+// rewrite writes a new base and puts it in force. It keeps to the directory in which it began, whatever dir is meanwhile.
 func (j *Journal) rewrite(ctx context.Context) error {
 	set := j.opts.Settings()
-	if err := vfs.MakeDirSafe(j.fs, j.dir(), dirMode); err != nil {
+	if err := vfs.MakeDirSafe(j.fs, set.dir(), dirMode); err != nil {
 		return fmt.Errorf("can't open or create append-only dir %s: %w", set.DirName, err)
 	}
-	f, err := vfs.CreateTemp(j.fs, j.dir(), tempBefore, tempAfter)
+	f, err := vfs.CreateTemp(j.fs, set.dir(), tempBefore, tempAfter)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (j *Journal) rewrite(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, j.fs.Remove(f.Name()))
 	}
-	j.removeHistory()
+	j.removeHistory(set.dir())
 	return nil
 }
 
@@ -183,7 +183,7 @@ func (j *Journal) writeBase(ctx context.Context, f vfs.File, set Settings) (kept
 	}
 	defer snap.Drop()
 	if kept == stateOn {
-		if err := j.rotate(db); err != nil {
+		if err := j.rotate(db, set.dir()); err != nil {
 			return kept, err
 		}
 	}
@@ -229,7 +229,7 @@ func (j *Journal) cut(kept state) (db int) {
 
 // rotate ends the last incremental file, makes it safe and goes on in a new one: a file that is followed by another is never
 // cut short by a crash.
-func (j *Journal) rotate(db int) (err error) {
+func (j *Journal) rotate(db int, dir string) (err error) {
 	j.rotating.Store(true)
 	defer j.wake()
 	defer j.rotating.Store(false)
@@ -251,11 +251,11 @@ func (j *Journal) rotate(db int) (err error) {
 	}
 	next := m.manifest.Clone()
 	incr := next.NewIncr(j.names())
-	f, err := j.openIncr(incr.Name, openNew)
+	f, err := j.openIncr(dir, incr.Name, openNew)
 	if err != nil {
 		return err
 	}
-	if err := j.persistOrBack(next, func() error { return j.fs.Remove(f.Name()) }); err != nil {
+	if err := j.persistOrBack(dir, next, func() error { return j.fs.Remove(f.Name()) }); err != nil {
 		return errors.Join(err, f.Close())
 	}
 	j.opts.Log.Info("Creating AOF incr file " + incr.Name + " on background rewrite")
@@ -292,14 +292,14 @@ func (j *Journal) install(ctx context.Context, temp string, set Settings, kept s
 	}
 	steps := [][2]string{{temp, base.Name}}
 	if kept == stateWaiting {
-		steps = append(steps, [2]string{aof.Path(j.dir(), names.TempIncr()), next.NewIncr(names).Name})
+		steps = append(steps, [2]string{aof.Path(set.dir(), names.TempIncr()), next.NewIncr(names).Name})
 	}
 	if kept == stateOff {
 		next.RetireIncr(0)
 	} else {
 		next.RetireIncr(1)
 	}
-	if err := j.renameAll(next, steps); err != nil {
+	if err := j.renameAll(set.dir(), next, steps); err != nil {
 		return err
 	}
 	m.manifest = next
@@ -326,21 +326,21 @@ func (j *Journal) goOn() {
 }
 
 // renameAll gives files their names in the set that next describes, and makes next the manifest; or else nothing is changed.
-func (j *Journal) renameAll(next *aof.Manifest, steps [][2]string) error {
+func (j *Journal) renameAll(dir string, next *aof.Manifest, steps [][2]string) error {
 	done := 0
 	back := func() (err error) {
 		for _, s := range steps[:done] {
-			err = errors.Join(err, j.fs.Rename(aof.Path(j.dir(), s[1]), s[0]))
+			err = errors.Join(err, j.fs.Rename(aof.Path(dir, s[1]), s[0]))
 		}
 		return err
 	}
 	for _, s := range steps {
-		if err := j.fs.Rename(s[0], aof.Path(j.dir(), s[1])); err != nil {
+		if err := j.fs.Rename(s[0], aof.Path(dir, s[1])); err != nil {
 			return errors.Join(err, back())
 		}
 		done++
 	}
-	return j.persistOrBack(next, back)
+	return j.persistOrBack(dir, next, back)
 }
 
 // dropWaiting gives up the file that collects what happens beside a first base that did not become whole; Run begins anew.

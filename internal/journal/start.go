@@ -33,9 +33,9 @@ func (j *Journal) Start() error {
 		verb = "Creating"
 	}
 	incr := next.Incr[len(next.Incr)-1]
-	f, err := j.openIncr(incr.Name, 0)
+	f, err := j.openIncr(j.dir(), incr.Name, 0)
 	if err == nil {
-		err = j.persist(next)
+		err = j.persist(j.dir(), next)
 	}
 	if err != nil {
 		return fmt.Errorf("Can't open the append-only file %s: %s", incr.Name, reason(err))
@@ -46,7 +46,7 @@ func (j *Journal) Start() error {
 	}
 	j.opts.Log.Info(verb + " AOF incr file " + incr.Name + " on server start")
 	j.begunWith(next, f, info.Size())
-	j.removeHistory()
+	j.removeHistory(j.dir())
 	return nil
 }
 
@@ -134,7 +134,7 @@ func (j *Journal) beginFirst() error {
 	if err := vfs.MakeDirSafe(j.fs, j.dir(), dirMode); err != nil {
 		return err
 	}
-	f, err := j.openIncr(j.names().TempIncr(), openNew)
+	f, err := j.openIncr(j.dir(), j.names().TempIncr(), openNew)
 	if err != nil {
 		return err
 	}

@@ -142,3 +142,33 @@ func TestSuspendedAmidBegin(t *testing.T) {
 		t.Error(names)
 	}
 }
+
+// TestRewriteKeepsItsDirectory: a rewrite that has begun leaves no manifest in another directory that is set meanwhile.
+func TestRewriteKeepsItsDirectory(t *testing.T) {
+	r := newRig(t, vfs.NewMem())
+	r.start()
+	r.c.change(rng(7), 100)
+	const other = "/other/appendonlydir"
+	if err := errors.Join(vfs.MakeDirSafe(r.mem, "/other", 0o755), vfs.MakeDirSafe(r.mem, other, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	r.disk.Slow(vfs.Calls{Op: vfs.OpSync, Name: "temp-rewriteaof-*", Max: 1}, func() {
+		r.setMu.Lock()
+		r.set.Dir = "/other"
+		r.setMu.Unlock()
+	})
+	if err := r.j.Rewrite(); err != nil {
+		t.Fatal(err)
+	}
+	r.j.wg.Wait()
+	r.c.change(rng(8), 100)
+	if err := r.j.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := r.mem.ReadFile(other + "/appendonly.aof.manifest"); err == nil {
+		t.Errorf("what is elsewhere is named there: %s", text)
+	}
+	if _, got := reloaded(t, r.mem); got != r.digest() {
+		t.Error(got)
+	}
+}

@@ -172,6 +172,6 @@ func selectDB(db int) []byte {
 const fileMode = 0o644
 
 // openIncr opens an incremental file to append to it.
-func (j *Journal) openIncr(name string, flag int) (vfs.File, error) {
-	return j.fs.OpenFile(aof.Path(j.dir(), name), os.O_WRONLY|os.O_APPEND|os.O_CREATE|flag, fileMode)
+func (j *Journal) openIncr(dir, name string, flag int) (vfs.File, error) {
+	return j.fs.OpenFile(aof.Path(dir, name), os.O_WRONLY|os.O_APPEND|os.O_CREATE|flag, fileMode)
 }
